@@ -9,6 +9,8 @@
 //   program.h  what a job is                   code generation, all of the runtime
 //   calls.h    what generated code calls       code generation; who defines them
 //   foreign.h  C files of the user             codegen/build, runtime/memory
+//   batch.h    functions over batches           code generation, stdlib/arrow, runtime/task
+//   python.h   functions in Python              code generation, runtime/python, runtime/main
 //   cpu_level.h  what a CPU has to have        codegen/build, runtime/job
 //
 // Code generation takes offsets and sizes from these structs by offsetof and sizeof, in its own
@@ -21,10 +23,12 @@
 #ifndef SBC_RUNTIME_ABI_ABI_H
 #define SBC_RUNTIME_ABI_ABI_H
 
+#include "runtime/abi/batch.h"
 #include "runtime/abi/calls.h"
 #include "runtime/abi/foreign.h"
+#include "runtime/abi/python.h"
 
-enum { SB_ABI_VERSION = 8 };
+enum { SB_ABI_VERSION = 13 };
 
 // The owner and the type of the ELF note by which `sbc` knows a job. The note holds SB_ABI_VERSION.
 #define SB_MARK_OWNER "sbc"

@@ -2,7 +2,7 @@
 //
 //   breaker     the life of one: open, filled by threads, finished, read or probed
 //   groups      the hash table of one thread      join_table   the slots of a right side
-//   spill_*     the same three, on disk
+//   spill_*     the same three, on disk           far         parts that another process filled
 //
 // Called by tasks (through generated code) while stages run, by the dispatch when a breaker is to
 // be finished, and by who reads its rows.
@@ -17,10 +17,13 @@
 #define SBC_RUNTIME_ROOM_BREAKERS_H
 
 #include "runtime/breakers/breaker.h"
+#include "runtime/breakers/far.h"
 #include "runtime/breakers/groups.h"
 #include "runtime/breakers/join_table.h"
 #include "runtime/breakers/spill_groups.h"
 #include "runtime/breakers/spill_join.h"
 #include "runtime/breakers/spill_sort.h"
+#include "runtime/breakers/spill_window.h"
+#include "runtime/breakers/window.h"
 
 #endif

@@ -11,11 +11,12 @@
 //   Event event = {.kind = EVENT_DONE, .task = id, .now = now};
 //   Actions actions = schedule_step(schedule, &event);   // LAUNCH, FREE, FINISH, ...
 //
-// Circle: batch, choose, finish, launch, pool, repair, schedule, spill, stop: one step function: an
-// event may begin, end and stop tasks, and each of these leads to the others.
+// Circle: batch, choose, drain, finish, launch, pool, repair, schedule, spill, stop: one step
+// function: an event may begin, end and stop tasks, and each of these leads to the others.
 #ifndef SBC_RUNTIME_ROOM_CORE_H
 #define SBC_RUNTIME_ROOM_CORE_H
 
+#include "runtime/core/membership.h"
 #include "runtime/core/policy.h"
 #include "runtime/core/schedule.h"
 

@@ -1,17 +1,14 @@
 // Device: which processors a job may use, how many of each, and how much memory.
 //
 //   devices.def  the kinds, one line each     device  a kind, by number or by its resource
+//   gpu          launches kernels, by the CUDA driver
 //   cpu          what the system says: affinity, quotas and limits of control groups, GPUs
 //
 // Called by runtime/main and runtime/job, which share out the memory of the CPU, and by
 // runtime/plan. A plan has as many slots of a resource as there are devices of its name.
 //
-// Tasks run on the CPU today. A stage that runs on a GPU belongs here: a folder for its driver,
-// found by its line in devices.def. What it owes the rooms above:
-//
-//   count     devices that the process may use, after what the environment hides
-//   memory    bytes that the ledger (runtime/core) may give to tasks of one device
-//   a fault   a device that fails is lost like a worker (runtime/worker.h), and its tasks run again
+// Tasks run on the CPU. One with kernels for its leading steps hands columns to the GPU. It goes
+// on with what comes back (runtime/task/kernel.c). A GPU that fails once is used no more.
 //
 // Worked example: how many tasks with (gpus = 1) run at once.
 //
@@ -21,5 +18,6 @@
 #define SBC_RUNTIME_ROOM_DEVICE_H
 
 #include "runtime/device/device.h"
+#include "runtime/device/gpu.h"
 
 #endif

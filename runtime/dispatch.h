@@ -11,8 +11,9 @@
 //   PAUSE ◀───── the task waits ─▶ RESUME ─▶ queue                           ▼
 //                                                        LAUNCH, FREE, FINISH, CLOSE, ...
 //
-// Circle: batch, dispatch, live, memory, need, sink, spool, task, zip: work ends in an event, and
-// what the schedule answers is work again.
+// Circle: again, attempt, batch, dispatch, far, far_breaker, fleet, live, manage, memory, need,
+// poison, sink, spool, task, workers, zip: work ends in an event, whose answer is work again.
+//
 // The way of a partition. One at a time has it; who that is changes under the lock only.
 //
 //   who has it    what is done
@@ -87,10 +88,17 @@ void dispatch_settle(Dispatch *d);
 // Does a thread beside the one that asks do anything, or is there anything for one to do?
 bool dispatch_moves(const Dispatch *d);
 
+// As engine_manage. Without the lock.
+bool dispatch_manage(Dispatch *d, const Command *command, Text *answer, Trouble *trouble);
+
 // ---- engine.c -----------------------------------------------------------------------------------
 
 // Runs all stages. False: as dispatch_run.
 bool engine_run(Job *job, const Observers *observers);
+
+// Does what somebody tells the job while it runs (manage.c). For other threads than its own.
+// `answer`: what is to be said to who asked. False: *trouble says why nothing was done.
+bool engine_manage(Job *job, const Command *command, Text *answer, Trouble *trouble);
 
 // Lets it look at job->stop.cancel and job->stop.drain at once. For other threads than its own.
 void engine_wake(Job *job);

@@ -3,6 +3,7 @@
 //   pool       the threads that compute         parallel    a call on all threads
 //   durable    all calls that make bytes last   retry       what is done about an error
 //   checksum   XXH3 of what has to be the same again
+//   pack       numbers and bytes in journals and messages
 //   leftover   temporary files of killed jobs
 //   failpoint  where tests kill a job, or let a call fail
 //
@@ -18,6 +19,7 @@
 #include "runtime/host/checksum.h"
 #include "runtime/host/durable.h"
 #include "runtime/host/failpoint.h"
+#include "runtime/host/pack.h"
 #include "runtime/host/parallel.h"
 #include "runtime/host/pool.h"
 #include "runtime/host/retry.h"

@@ -4,6 +4,7 @@
 //   feed     a growing window of a file      unit         a piece of a stage's input
 //   batch    rows between two stages         spill_units  rows of a breaker that are on disk
 //   spool    rows of an edge that wait on disk   scan_lines   rows that are lines
+//   source_pack  files of a source, for another process
 //
 //   paths ─▶ files ─▶ ranges ─▶ units_take (in order) ─▶ units_prepare (any thread) ─▶ a task
 //
@@ -21,6 +22,7 @@
 #include "runtime/input/glob.h"
 #include "runtime/input/scan_lines.h"
 #include "runtime/input/source.h"
+#include "runtime/input/source_pack.h"
 #include "runtime/input/spill_units.h"
 #include "runtime/input/spool.h"
 #include "runtime/input/unit.h"

@@ -2,7 +2,9 @@
 //
 //   job          the parts of a job: ask, machine, io, breakers, rejects, figures, stop
 //   stage        what the tasks of a stage share, and what they made so far
+//   worker_figures  what worker processes do and have done
 //   flow_job     the plan of this job for the cores      memory_plan  how --memory is shared out
+//   exchange     who fills breakers and who reads them
 //
 // A function takes the parts that it uses, as these do:
 //
@@ -15,9 +17,11 @@
 #ifndef SBC_RUNTIME_ROOM_JOB_H
 #define SBC_RUNTIME_ROOM_JOB_H
 
+#include "runtime/job/exchange.h"
 #include "runtime/job/flow_job.h"
 #include "runtime/job/job.h"
 #include "runtime/job/memory_plan.h"
 #include "runtime/job/stage.h"
+#include "runtime/job/worker_figures.h"
 
 #endif

@@ -3,6 +3,7 @@
 //   SbMemory   the account of --memory, and accounts of breakers below it
 //   SbSlab     blocks that die together: entries and texts of a breaker
 //   scratch    what a function call or a setup allocates, wound back after each row or batch
+//   arena      what all processes of a job see at the same addresses
 //   foreign    what C functions of the user take by the malloc family
 //
 // Called by all rooms that keep rows or text, and by generated code through SbCall
@@ -16,6 +17,7 @@
 #ifndef SBC_RUNTIME_ROOM_MEMORY_H
 #define SBC_RUNTIME_ROOM_MEMORY_H
 
+#include "runtime/memory/arena.h"
 #include "runtime/memory/foreign.h"
 #include "runtime/memory/memory.h"
 #include "runtime/memory/scratch.h"

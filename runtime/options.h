@@ -6,8 +6,9 @@
 //
 // Called by runtime/main; others read the Options that came of it.
 //
-// Circle: config, options, params: the command line names a file of options, which holds options
-// and parameters.
+// Circle: commands, config, options, params, worker_kinds: the command line names a file of
+// options, which holds options and parameters; values of some options are read in files of their
+// own.
 #ifndef SBC_RUNTIME_ROOM_OPTIONS_H
 #define SBC_RUNTIME_ROOM_OPTIONS_H
 

@@ -25,11 +25,13 @@
 //
 //   rejects     a record, its text, shares       verdict        which rows count when a job ends
 //   reject_set  records in an order, on disk     verdict_needs  whose rows others depend on
+//   reject_pack a record in journals and messages
 //
 // Called by tasks, the dispatch, limits and resume; runtime/main writes the file.
 #ifndef SBC_RUNTIME_ROOM_REJECTS_H
 #define SBC_RUNTIME_ROOM_REJECTS_H
 
+#include "runtime/rejects/reject_pack.h"
 #include "runtime/rejects/reject_set.h"
 #include "runtime/rejects/rejects.h"
 #include "runtime/rejects/verdict.h"

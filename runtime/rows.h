@@ -2,8 +2,10 @@
 //
 //   rows     entries of one size with their texts, in the order in which they came
 //   runs     entries of several threads become one list
-//   sort     entries into order by 128 bits, a comparison and their order key, on all threads
+//   sort     entries into order by their keys and their order key, on all threads
+//   sort_key    the keys of a row as words         sort_items  runs of rows, on one thread
 //   batches  with (batch = N): rows that a stage takes together
+//   far_rows rows that another process made
 //
 // Called by breakers, by tasks that fill edges, and by runtime/disk, which writes rows.
 //
@@ -17,6 +19,7 @@
 #define SBC_RUNTIME_ROOM_ROWS_H
 
 #include "runtime/rows/batches.h"
+#include "runtime/rows/far_rows.h"
 #include "runtime/rows/rows.h"
 #include "runtime/rows/runs.h"
 #include "runtime/rows/sort.h"

@@ -19,7 +19,9 @@
 #ifndef SBC_RUNTIME_ROOM_TASK_H
 #define SBC_RUNTIME_ROOM_TASK_H
 
+#include "runtime/task/guard.h"
 #include "runtime/task/probe_ahead.h"
+#include "runtime/task/states.h"
 #include "runtime/task/task.h"
 
 #endif

@@ -28,6 +28,7 @@ typedef struct SbCall {
     SbStr detail;       // A failing function may name the offending text here.
     struct SbScratch *scratch;  // Runtime's.
     SbHold hold;
+    struct SbGuard *guard;  // Of runtime/task: watches calls of foreign code; null: nobody does.
 } SbCall;
 
 // Starts the clock of emulated work. Waits until the deadline of the clock or until *cancel.

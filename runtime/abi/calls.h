@@ -2,6 +2,9 @@
 //
 // Used by code generation, which declares these functions, and by the rooms that define them:
 // runtime/job (sb_main), task (records, borders, rows of tasks) and breakers (groups).
+//
+// A call may have more than five parameters (sb_reject_*): generated code passes them in registers,
+// and builds no struct for each row.
 #ifndef SBC_RUNTIME_ABI_CALLS_H
 #define SBC_RUNTIME_ABI_CALLS_H
 
@@ -31,6 +34,21 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
 // an output reached its quota, and the stage returns SB_STAGE_FULL.
 int32_t sb_task_border(SbTask *task);
 
+// The results of SbStage.calls for the input's rows from number `row` on are in task->batch after
+// this. Rows that wait must have gone on: the results before these are lost.
+void sb_batch_fill(SbTask *task, int64_t row);
+// The result of row number `row`, which is among them. `call` is that of the task. A status.
+int32_t sb_batch_row(SbCall *call, int64_t row, void *out);
+
+// What kernels give for the input's rows from number `row` on is in task->kernel after this.
+// Nonzero: no GPU computes them, and the job must not go on without one.
+int32_t sb_kernel_fill(SbTask *task, int64_t row);
+// Around a call of foreign code, where call->guard is set: for the row of that identity, by the
+// site. A status: of sb_guard_begin a fault if the call is not to be made, of sb_guard_end if it
+// took more memory than its step gives. The text of a fault is in call->detail.
+int32_t sb_guard_begin(SbCall *call, uint32_t site, uint64_t identity, int32_t pure);
+int32_t sb_guard_end(SbCall *call);
+
 // A row looks up a key with this hash in the table of the join task->asked.
 void sb_join_ask(SbTask *task, uint64_t hash);
 // What comes after `entry`, the last of a chain that is cut. The entry lives until the next call
@@ -56,6 +74,8 @@ int64_t sb_row_number(SbTask *task, int64_t offset);
 
 // Makes room for `bytes` more in `out`. Nonzero: out of memory.
 int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes);
+// The next row goes to the file of that key. Nonzero: out of memory.
+int32_t sb_out_key(SbTask *task, SbOut *out, const char *key, int64_t len);
 
 // A new, zeroed entry with `hash` and `order` for a key that is not in the table. A full table
 // grows first. nullptr: over the memory limit (the task's failure is set).

@@ -4,7 +4,9 @@
 #ifndef SBC_RUNTIME_ABI_PROGRAM_H
 #define SBC_RUNTIME_ABI_PROGRAM_H
 
+#include "runtime/abi/batch.h"
 #include "runtime/abi/bits.h"
+#include "runtime/abi/python.h"
 #include "runtime/abi/task.h"
 
 typedef struct SbReader SbReader;   // runtime/format.h
@@ -28,6 +30,8 @@ typedef struct SbSource {
     // Range: the row count is in setup's `count`. Inline: constant rows.
     const SbEntry *const *rows;
     int64_t  row_count;
+    const SbField *keys;    // Names of the keys in the paths of its files, which setup judges.
+    uint32_t key_count;
 } SbSource;
 
 typedef struct SbSink {
@@ -35,6 +39,8 @@ typedef struct SbSink {
     const SbWriter *writer;
     uint32_t step;
     SbStr    header;        // What stands in front of the rows; empty for nothing.
+    SbStr    shape;         // An output by key: how the key is written, which follows the path in
+                            // the names of its files. Empty: it is none.
     char     quote;         // Formats with a dialect: 0 for none.
     const SbField *columns; // Names and types; offsets mean nothing.
     uint32_t column_count;
@@ -56,6 +62,58 @@ typedef enum SbJoinWants {
     SB_JOIN_ONE,     // Whether there is one for a key (semi, anti).
     SB_JOIN_REST,    // Matches, and those that nothing matched (right, full).
 } SbJoinWants;
+
+// How a part of the keys decides the order of rows that are equal by all before it.
+typedef enum SbSortPartKind {
+    SB_SORT_BITS,   // By 64 bits that order as the keys do.
+    SB_SORT_TEXT,   // By the bytes of a text; all nulls are equal.
+    SB_SORT_REST,   // By SbBreaker.compare. The last part.
+} SbSortPartKind;
+
+typedef struct SbSortPart {
+    uint64_t (*bits)(const SbEntry *entry);  // BITS
+    uint32_t text_offset;   // TEXT: offset of an SbStr in the entry.
+    uint32_t valid_offset;  // TEXT: offset of a byte, 0 where the text is null; UINT32_MAX: none
+                            // is.
+    uint32_t known;         // TEXT: so many first bytes are equal already, with zeroes after
+                            // shorter texts; at most SB_SORT_KNOWN_MAX.
+    uint8_t  kind;          // SbSortPartKind
+    bool     descending;    // TEXT
+} SbSortPart;
+
+enum { SB_SORT_KNOWN_MAX = 16 };
+
+// What a window computes; the kinds of ir/windows.def, in their order.
+typedef enum SbWindowKind {
+    SB_WINDOW_ROW_NUMBER, SB_WINDOW_RANK, SB_WINDOW_DENSE_RANK, SB_WINDOW_NTILE, SB_WINDOW_LAG,
+    SB_WINDOW_LEAD, SB_WINDOW_FIRST, SB_WINDOW_LAST, SB_WINDOW_NTH, SB_WINDOW_FILL,
+    SB_WINDOW_SESSION, SB_WINDOW_COUNT, SB_WINDOW_SUM, SB_WINDOW_MEAN, SB_WINDOW_MIN,
+    SB_WINDOW_MAX,
+} SbWindowKind;
+
+enum : int64_t { SB_FRAME_ALL = INT64_MAX };  // As far as the partition goes.
+
+typedef struct SbWindowFn {
+    uint8_t  kind;             // SbWindowKind
+    bool     range;            // The frame is a distance of sort keys, not a number of rows.
+    const SbType *type;        // Of the value at value_offset of an entry; null: it takes none.
+    const SbType *result;      // Of what is put at result_offset.
+    uint32_t value_offset, result_offset;
+    int64_t  n;                // LAG, LEAD, NTH, NTILE: the number. SESSION: the gap. ROW_NUMBER: 1
+                               // where rows are counted from the last one.
+    int64_t  back, ahead;      // The frame.
+} SbWindowFn;
+
+typedef struct SbWindow {
+    // Not 0: the rows are of different partitions; the rows differ in a sort key. Null: none do.
+    int32_t (*partition)(const SbEntry *a, const SbEntry *b);
+    int32_t (*peers)(const SbEntry *a, const SbEntry *b);
+    const SbWindowFn *fns;
+    uint32_t fn_count;
+    const SbType *key;         // Of the first sort key, for frames of a range; or null.
+    uint32_t key_offset;
+    bool     descending;       // That key descends.
+} SbWindow;
 
 typedef struct SbBreaker {
     uint8_t  kind;
@@ -84,6 +142,12 @@ typedef struct SbBreaker {
     uint64_t (*prefix)(const SbEntry *entry);
     uint64_t (*prefix_more)(const SbEntry *entry);
     int32_t (*compare)(const SbEntry *a, const SbEntry *b);
+    // SORT: the same without a comparison: what decides after these bits. Without parts `compare`
+    // does.
+    const SbSortPart *parts;
+    uint32_t part_count;
+    // SORT: what rows get when they are sorted. They come out as they came in then. Null: nothing.
+    const SbWindow *window;
     // JOIN: are the keys equal? Another function gives the key where it is one whole number (else
     // null): widened to 64 bits with its sign.
     int32_t (*equal)(const SbEntry *a, const SbEntry *b);
@@ -135,7 +199,11 @@ typedef struct SbStage {
     int64_t    memory;         // Bytes that a task needs beside the bytes of its rows.
     int64_t    batch;          // Rows that a task takes together where there are as many; 0: not
                                // said.
+    int64_t    timeout;        // Microseconds that a call of foreign code may take; 0: any time.
     int64_t    row_bytes;      // Bytes of a row that a task works on, about.
+    const SbBatchFn *calls;    // Called for the rows of the input, batch by batch. Null: none.
+    const SbKernels *kernels;  // Compute leading steps on a GPU. Null: the job has none.
+    uint8_t    gpu;            // Its steps are meant for a GPU.
 } SbStage;
 
 enum : uint32_t { SB_TERMINAL_SINK = 1u << 31 };
@@ -173,6 +241,14 @@ typedef struct SbParam {
     const void   *value;       // The default, in memory layout.
 } SbParam;
 
+// What is known of a file by its path.
+typedef enum SbPathVerdict : int32_t {
+    SB_PATH_BAD,             // A key does not fit its type.
+    SB_PATH_FITS,            // The keys do; a filter faults, which is for the rows to say.
+    SB_PATH_OPENS,
+    SB_PATH_REFUSED,         // A filter lets no row of the file pass.
+} SbPathVerdict;
+
 // Values that setup computes from the parameters, before anything is opened.
 typedef struct SbSetup {
     SbCall  *call;
@@ -182,6 +258,7 @@ typedef struct SbSetup {
     int64_t *source_row_max;   // By source: bytes.
     SbStr   *sink_paths;       // By sink.
     int64_t *sink_bytes;       // By sink: bytes a part.
+    int64_t *sink_files;       // By sink: the most files of an output by key.
     int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all.
     int64_t *skip_rows;        // By breaker: rows skipped first; 0.
     int64_t *stage_rows;       // By stage: rows that a task takes at most; INT64_MAX.
@@ -189,6 +266,12 @@ typedef struct SbSetup {
     SbStr    rejects_path;     // Empty: none.
     int64_t  reject_rows;      // -1: no such limit.
     double   reject_share;     // -1: no such limit.
+    // Setup is asked for one file of a source with keys alone: the number of the source, and the
+    // path. -1: it is asked for all that stands above.
+    int32_t  asked;
+    uint32_t asked_key;        // The number of the key that was judged last.
+    SbStr    asked_path;
+    SbPathVerdict verdict;
 } SbSetup;
 
 typedef struct SbJob {
@@ -207,6 +290,7 @@ typedef struct SbJob {
     const SbFile    *files;    uint32_t file_count;
     const SbStr     *resources; uint32_t resource_count;  // Names that --resource supplies.
     uint8_t  rejects_form;     // SbRecords
+    const SbPython *python;    // Null: the job calls no Python.
 } SbJob;
 
 // An edge is a terminal whose rows a stage takes as they come: a breaker that makes no order.

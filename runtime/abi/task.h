@@ -6,6 +6,8 @@
 #ifndef SBC_RUNTIME_ABI_TASK_H
 #define SBC_RUNTIME_ABI_TASK_H
 
+#include "runtime/abi/batch.h"
+#include "runtime/abi/kernel.h"
 #include "runtime/abi/kept.h"
 #include "runtime/abi/text.h"
 
@@ -74,6 +76,8 @@ typedef struct SbTask {
     SbInside inside[SB_INSIDE_MAX];  // The outer loop first; none: the stage begins with the row.
     uint32_t asked;            // SbStage.ask: breaker number of a join.
     SbFailure failure;
+    SbBatchRows batch;         // Of SbStage.calls.
+    SbKernelRows kernel;       // Of SbStage.kernels.
     struct SbTaskState *state; // Runtime's.
 } SbTask;
 

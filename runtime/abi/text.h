@@ -10,8 +10,17 @@
 typedef struct SbOut {
     char   *at, *end;   // Free room.
     int64_t rows;
+    int64_t head;       // Of an output by key: 1 + the offset of the last SbOutHead; 0: there is
+                        // none.
     struct SbOutState *state;
 } SbOut;
+
+// Among the bytes for an output by key: the rows of one key come after it and its key.
+typedef struct SbOutHead {
+    int64_t next;       // Offset of the next head; 0: this is the last one.
+    int64_t rows;       // Rows before it.
+    int64_t key_len;
+} SbOutHead;
 
 // The field ends of a block of rows; see stdlib/csv/csv.h.
 typedef struct SbIndex {

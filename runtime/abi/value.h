@@ -22,10 +22,15 @@ typedef struct SbStr {   // str, bytes, json: a view
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 static_assert(sizeof SB_LITERAL_SLACK * 2 > SB_SLACK);
 
-typedef struct SbList {  // len elements in memory layout
+typedef struct SbList {  // list, tensor: len elements in memory layout
     const void *ptr;
     int64_t     len;
 } SbList;
+
+// How parts of a tensor are gathered: `outer` times from `size` parts of `inner` bytes.
+typedef struct SbGather {
+    uint64_t outer, size, inner;
+} SbGather;
 
 typedef __int128 SbDecimal;  // decimal of precision > 18; others are int64_t
 
@@ -33,7 +38,7 @@ typedef __int128 SbDecimal;  // decimal of precision > 18; others are int64_t
 typedef enum SbKind {
     SB_BOOL, SB_I8, SB_I16, SB_I32, SB_I64, SB_U8, SB_U16, SB_U32, SB_U64, SB_F16, SB_BF16,
     SB_F32, SB_F64, SB_DECIMAL, SB_STR, SB_BYTES, SB_DATE, SB_TIMESTAMP, SB_DURATION, SB_JSON,
-    SB_LIST, SB_STRUCT,
+    SB_LIST, SB_STRUCT, SB_TENSOR,
 } SbKind;
 
 typedef struct SbType SbType;
@@ -52,10 +57,17 @@ struct SbType {
     uint8_t unit;              // SB_TIMESTAMP: 0 s, 1 ms, 2 us, 3 ns
     uint32_t size, align;      // In memory, nullable included.
     uint32_t valid_offset;     // Offset of the byte `valid` when nullable.
-    const SbType  *elem;       // SB_LIST
+    const SbType  *elem;       // SB_LIST, SB_TENSOR
     const SbField *fields;     // SB_STRUCT
     uint32_t       field_count;
+    uint32_t        rank;      // SB_TENSOR: its dimensions.
+    const uint32_t *shape;
 };
+
+// Is a value of the type an SbList?
+static inline int sb_is_sequence(const SbType *type) {
+    return type->kind == SB_LIST || type->kind == SB_TENSOR;
+}
 
 // Bytes of the value without the flag of a nullable one.
 static inline int64_t sb_base_size(const SbType *type) {
@@ -80,7 +92,9 @@ typedef enum SbStatus : int32_t {
 
 // Is the detail of the fault a part of its sentence? Else the detail is a text of the row.
 static inline bool sb_fault_is_worded(int32_t fault) {
-    return fault == SB_FAULT_BAD_ARGUMENT || fault == SB_FAULT_BAD_FORM;
+    return fault == SB_FAULT_BAD_ARGUMENT || fault == SB_FAULT_BAD_FORM ||
+           fault == SB_FAULT_EXTERN_SAID ||
+           (fault >= SB_FAULT_EXTERN_RESULT && fault <= SB_FAULT_EXTERN_MEMORY);
 }
 
 #endif

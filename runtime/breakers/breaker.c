@@ -1,14 +1,18 @@
 #include "runtime/breakers/breaker.h"
 
 #include "runtime/abi/calls.h"
+#include "runtime/breakers/far.h"
 #include "runtime/breakers/groups.h"
 #include "runtime/breakers/join_table.h"
 #include "runtime/breakers/spill_groups.h"
 #include "runtime/breakers/spill_join.h"
 #include "runtime/breakers/spill_sort.h"
+#include "runtime/breakers/spill_window.h"
+#include "runtime/breakers/window.h"
 #include "runtime/disk.h"
 #include "runtime/memory.h"
 #include "runtime/rows.h"
+#include "stdlib/aggregate.h"
 #include "stdlib/hash.h"
 
 #include <stdlib.h>
@@ -19,11 +23,21 @@ typedef union Part {
     SbRows   rows;
 } Part;
 
+// A part that another process has filled.
+typedef struct Far {
+    Part     part;
+    int64_t  bytes;
+    FarRows *rows;            // Where they lie; nullptr: they went to disk.
+    bool     written;
+} Far;
+
 struct SbBreakerState {
     const SbBreaker *what;
     SbMemory *memory;
     uint32_t  threads;
     Part     *parts;          // One a thread.
+    Far      *far;            // They count as parts after those of threads.
+    uint32_t  far_count, far_room;
     const SbEntry **entries;  // After finish; allocated for `room`.
     int64_t   count, room;
     int64_t   charged;        // Lists of entries, slots.
@@ -31,10 +45,11 @@ struct SbBreakerState {
     const SbEntry **by_number;  // Of a join whose marks a journal has: the entries, as
                                 // sb_breaker_copy_marks numbers them.
     SbTable   table;
-    SbRun    *runs;           // One a thread: its entries, while they are put in order.
+    SbRun    *runs;           // One a part: its entries, while they are put in order.
     _Atomic bool disorder;    // A run does not ascend.
     SbSortBy  by;             // The order of the rows that come out...
-    SbSortBy  on_disk_by;     // ...and of those on disk: of a join another.
+    SbSortBy  on_disk_by;     // ...and in which they are put: of a join, those on disk, and of a
+                              // window, another.
     Spill    *spill;          // nullptr: no row goes to disk.
     SpillRuns on_disk;        // Its rows, in order.
     SpillSort sort;           // How they get there.
@@ -48,6 +63,20 @@ static bool is_group(const SbBreakerState *breaker) {
 
 static bool is_join(const SbBreakerState *breaker) { return breaker->what->kind == SB_BREAK_JOIN; }
 
+static uint32_t part_count(const SbBreakerState *breaker) {
+    return breaker->threads + breaker->far_count;
+}
+
+static Part *part_of(const SbBreakerState *breaker, uint32_t part) {
+    return part < breaker->threads ? &breaker->parts[part]
+                                   : &breaker->far[part - breaker->threads].part;
+}
+
+static void close_part(const SbBreakerState *breaker, Part *part) {
+    if (is_group(breaker)) sb_groups_close(&part->groups);
+    else sb_rows_fini(&part->rows);
+}
+
 static void *charged_alloc(SbBreakerState *breaker, int64_t count, size_t size) {
     int64_t bytes = count * (int64_t)size;
     void *memory = sb_memory_pages(breaker->memory, bytes);
@@ -59,6 +88,27 @@ static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, s
     if (!memory) return;
     sb_memory_free(breaker->memory, memory, count * (int64_t)size);
     breaker->charged -= count * (int64_t)size;
+}
+
+// Other processes may read the list, where the account has an arena. False: no memory.
+static bool open_entries(SbBreakerState *breaker, int64_t room) {
+    SbMemory *memory = breaker->memory;
+    int64_t bytes = room * (int64_t)sizeof *breaker->entries;
+    breaker->room = room;
+    breaker->entries = sb_memory_shares(memory) ? sb_memory_take_shared(memory, bytes)
+                                                : sb_memory_pages(memory, bytes);
+    breaker->charged += breaker->entries ? bytes : 0;
+    return breaker->entries;
+}
+
+static void close_entries(SbBreakerState *breaker) {
+    SbMemory *memory = breaker->memory;
+    int64_t bytes = breaker->room * (int64_t)sizeof *breaker->entries;
+    if (!breaker->entries) return;
+    if (sb_memory_shares(memory)) sb_memory_give_shared(memory, breaker->entries, bytes);
+    else sb_memory_free(memory, breaker->entries, bytes);
+    breaker->charged -= bytes;
+    breaker->entries = nullptr;
 }
 
 // Rows go to disk when the memory grows short. A single group only for a journal.
@@ -79,21 +129,29 @@ static bool watch(SbBreakerState *breaker, Spill *spill) {
     return good;
 }
 
+static void share(const SbBreakerState *breaker, uint32_t part) {
+    Part *is = &breaker->parts[part];
+    sb_rows_share(is_group(breaker) ? &is->groups.state->rows : &is->rows);
+}
+
 SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemory *memory,
                                 Spill *spill) {
     SbBreakerState *breaker = calloc(1, sizeof *breaker);
     if (!breaker) return nullptr;
+    const SbSortBy came = {.prefix = sb_entry_order};
     bool sorts = what->kind == SB_BREAK_SORT;
     *breaker = (SbBreakerState){.what = what, .memory = memory, .threads = threads};
-    breaker->by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare}
-                        : (SbSortBy){.prefix = sb_entry_order};
-    breaker->on_disk_by = is_join(breaker) ? spill_join_by : breaker->by;
+    breaker->on_disk_by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare,
+                                             what->parts, what->part_count}
+                                : is_join(breaker) ? spill_join_by : came;
+    breaker->by = sorts && !what->window ? breaker->on_disk_by : came;
     breaker->parts = calloc(threads, sizeof *breaker->parts);
     int32_t status = breaker->parts ? SB_OK : SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < threads && !status; i++)
         status = is_group(breaker)
                      ? sb_groups_open(&breaker->parts[i].groups, what->entry_bytes, memory)
                      : sb_rows_init(&breaker->parts[i].rows, memory, what->entry_bytes);
+    for (uint32_t i = 0; i < threads && !status; i++) share(breaker, i);
     if (status || !watch(breaker, spill)) {
         sb_breaker_close(breaker);
         return nullptr;
@@ -103,18 +161,19 @@ SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemor
 
 void sb_breaker_close(SbBreakerState *breaker) {
     if (!breaker) return;
-    for (uint32_t i = 0; breaker->parts && i < breaker->threads; i++) {
-        if (is_group(breaker)) sb_groups_close(&breaker->parts[i].groups);
-        else sb_rows_fini(&breaker->parts[i].rows);
-    }
+    for (uint32_t i = 0; breaker->parts && i < part_count(breaker); i++)
+        close_part(breaker, part_of(breaker, i));
+    for (uint32_t i = 0; i < breaker->far_count; i++)
+        if (breaker->far[i].rows) far_rows_release(breaker->far[i].rows);
+    free(breaker->far);
     spill_sort_close(&breaker->sort);
     spill_groups_close(breaker->groups);
     spill_join_close(breaker->join);
     spill_runs_close(&breaker->on_disk);
+    close_entries(breaker);
     sb_memory_release(breaker->memory, breaker->charged);
     free(breaker->parts);
     free(breaker->runs);
-    free(breaker->entries);
     free(breaker->by_number);
     free((void *)(uintptr_t)breaker->table.slots);
     free(breaker);
@@ -135,7 +194,7 @@ bool sb_breaker_keep(SbBreakerState *breaker, uint32_t thread) {
 }
 
 static const SbRows *part_rows(const SbBreakerState *breaker, uint32_t part) {
-    const Part *p = &breaker->parts[part];
+    const Part *p = part_of(breaker, part);
     return is_group(breaker) ? &p->groups.state->rows : &p->rows;
 }
 
@@ -144,8 +203,8 @@ static const SbRows *part_rows(const SbBreakerState *breaker, uint32_t part) {
 // The one group of an aggregation without keys exists even when no row came.
 static int32_t ensure_one(SbBreakerState *breaker) {
     if (breaker->what->key_count) return SB_OK;
-    for (uint32_t i = 0; i < breaker->threads; i++)
-        if (breaker->parts[i].groups.count) return SB_OK;
+    for (uint32_t i = 0; i < part_count(breaker); i++)
+        if (part_of(breaker, i)->groups.count) return SB_OK;
     SbEntry *one = sb_groups_insert(nullptr, &breaker->parts[0].groups, 0, 0);
     if (!one) return SB_FAULT_TOO_LARGE;
     uint32_t identity = breaker->what->identity_offset;
@@ -154,15 +213,15 @@ static int32_t ensure_one(SbBreakerState *breaker) {
 }
 
 static int32_t merge_groups(SbBreakerState *breaker, SbParallel *parallel) {
-    uint32_t filled = 0;
-    SbGroups **parts = calloc(breaker->threads, sizeof *parts);
+    uint32_t filled = 0, count = part_count(breaker);
+    SbGroups **parts = calloc(count, sizeof *parts);
     if (!parts) return SB_FAULT_TOO_LARGE;
-    for (uint32_t i = 0; i < breaker->threads; i++) {
-        parts[i] = &breaker->parts[i].groups;
+    for (uint32_t i = 0; i < count; i++) {
+        parts[i] = &part_of(breaker, i)->groups;
         filled += parts[i]->count > 0;
         sb_groups_seal(parts[i]);
     }
-    SbGroupsMerge merge = {breaker->what, breaker->memory, parts, breaker->threads,
+    SbGroupsMerge merge = {breaker->what, breaker->memory, parts, count,
                            breaker->entries};
     int32_t status = filled > 1 ? sb_groups_merge(&merge, parallel) : SB_OK;
     free(parts);
@@ -203,7 +262,7 @@ static void list_in_order(void *arg, uint32_t part, uint32_t thread) {
 // Puts the runs side by side.
 static void close_ranks(SbBreakerState *breaker) {
     const SbEntry **out = breaker->entries;
-    for (uint32_t i = 0; i < breaker->threads; i++) {
+    for (uint32_t i = 0; i < part_count(breaker); i++) {
         const SbRun *run = &breaker->runs[i];
         memmove(out, run->entries, (size_t)run->count * sizeof *out);
         out += run->count;
@@ -211,31 +270,42 @@ static void close_ranks(SbBreakerState *breaker) {
 }
 
 static int32_t merge_runs(SbBreakerState *breaker, SbParallel *parallel) {
-    for (uint32_t i = 0; i < breaker->threads; i++)
+    for (uint32_t i = 0; i < part_count(breaker); i++)
         if (breaker->runs[i].count == breaker->count) return close_ranks(breaker), SB_OK;
-    const SbEntry **merged = charged_alloc(breaker, breaker->count, sizeof *merged);
-    if (!merged) return SB_FAULT_TOO_LARGE;
-    int32_t status = sb_runs_merge(breaker->runs, breaker->threads, merged, parallel);
-    charged_free(breaker, breaker->entries, breaker->room, sizeof *merged);
-    breaker->entries = merged;
-    breaker->room = breaker->count;
+    SbBreakerState before = *breaker;
+    if (!open_entries(breaker, breaker->count)) {
+        breaker->entries = before.entries;
+        breaker->room = before.room;
+        return SB_FAULT_TOO_LARGE;
+    }
+    int32_t status = sb_runs_merge(breaker->runs, part_count(breaker), breaker->entries, parallel);
+    before.charged = breaker->charged;
+    close_entries(&before);
+    breaker->charged = before.charged;
     return status;
 }
 
 static int32_t sort_entries(SbBreakerState *breaker, SbParallel *parallel) {
+    const SbBreaker *what = breaker->what;
+    const SbSortBy *by = what->window ? &breaker->on_disk_by : &breaker->by;
     close_ranks(breaker);
+    int32_t status = sb_sort(breaker->entries, breaker->count, by, breaker->memory, parallel);
+    if (status || !what->window) return status;
+    status = window_all(what, breaker->entries, breaker->count, breaker->memory, parallel);
+    if (status) return status;
     return sb_sort(breaker->entries, breaker->count, &breaker->by, breaker->memory, parallel);
 }
 
 static int32_t put_in_order(SbBreakerState *breaker, SbParallel *parallel) {
     int64_t at = 0;
-    for (uint32_t i = 0; i < breaker->threads; i++) {
+    uint32_t parts = part_count(breaker);
+    for (uint32_t i = 0; i < parts; i++) {
         breaker->runs[i] = (SbRun){breaker->entries + at, 0};
         at += part_rows(breaker, i)->count;
     }
     bool sorts = breaker->what->kind == SB_BREAK_SORT;
-    parallel->each(parallel, breaker->threads, sorts ? list_all : list_in_order, breaker);
-    for (uint32_t i = 0; i < breaker->threads; i++) breaker->count += breaker->runs[i].count;
+    parallel->each(parallel, parts, sorts ? list_all : list_in_order, breaker);
+    for (uint32_t i = 0; i < parts; i++) breaker->count += breaker->runs[i].count;
     if (sorts || breaker->disorder) return sort_entries(breaker, parallel);
     return merge_runs(breaker, parallel);
 }
@@ -313,11 +383,11 @@ void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks) {
 
 static int32_t finish_in_memory(SbBreakerState *breaker, SbParallel *parallel) {
     int32_t status = is_group(breaker) ? ensure_one(breaker) : SB_OK;
-    for (uint32_t i = 0; i < breaker->threads; i++) breaker->room += part_rows(breaker, i)->count;
-    if (!is_group(breaker)) breaker->rows_in = breaker->room;
-    breaker->runs = calloc(breaker->threads, sizeof *breaker->runs);
-    breaker->entries = charged_alloc(breaker, breaker->room, sizeof *breaker->entries);
-    if (!breaker->runs || !breaker->entries) return SB_FAULT_TOO_LARGE;
+    int64_t room = 0;
+    for (uint32_t i = 0; i < part_count(breaker); i++) room += part_rows(breaker, i)->count;
+    if (!is_group(breaker)) breaker->rows_in = room;
+    breaker->runs = calloc(part_count(breaker), sizeof *breaker->runs);
+    if (!open_entries(breaker, room) || !breaker->runs) return SB_FAULT_TOO_LARGE;
     if (!status && is_group(breaker)) status = merge_groups(breaker, parallel);
     if (!status) status = put_in_order(breaker, parallel);
     if (!status && wants_numbers(breaker)) status = number_entries(breaker, parallel);
@@ -334,12 +404,15 @@ static bool has_spilled(const SbBreakerState *breaker) {
 
 // May groups be merged in memory? Once that has begun it must succeed.
 static bool fits_in_memory(const SbBreakerState *breaker) {
-    enum { GROUP_BYTES = 24 };  // Lists of entries before and after, slots.
+    // Lists of entries before and after, slots; or a list and what sorts it.
+    enum { GROUP_BYTES = 34 };
     int64_t bytes = 0;
     for (uint32_t i = 0; i < breaker->threads; i++) {
         const SbGroups *part = &breaker->parts[i].groups;
         bytes += part->count * GROUP_BYTES + 2 * sb_scratch_charged(&part->state->call);
     }
+    for (uint32_t i = 0; i < breaker->far_count; i++)
+        bytes += breaker->far[i].part.groups.count * GROUP_BYTES;
     return !breaker->memory->eager && sb_memory_has(breaker->memory, bytes);
 }
 
@@ -386,7 +459,17 @@ static void relieve_groups(void *arg, uint32_t part, uint32_t thread) {
     sb_groups_seal(&breaker->parts[part].groups);
 }
 
+static void write_far(void *arg, uint32_t index, uint32_t thread) {
+    SbBreakerState *breaker = arg;
+    Far *far = &breaker->far[index];
+    if (breaker->spill->failed) return;
+    far->written = is_group(breaker)
+                       ? spill_groups_write(breaker->groups, &far->part.groups.state->rows, thread)
+                       : spill_sort_take(&breaker->sort, &far->part.rows, thread);
+}
+
 static void relieve_parts(SbBreakerState *breaker, SbParallel *parallel) {
+    parallel->each(parallel, breaker->far_count, write_far, breaker);
     if (is_group(breaker)) parallel->each(parallel, breaker->threads, relieve_groups, breaker);
     else
         for (uint32_t i = 0; i < breaker->threads; i++)
@@ -396,6 +479,24 @@ static void relieve_parts(SbBreakerState *breaker, SbParallel *parallel) {
 static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
     breaker->join = spill_join_open(&breaker->on_disk, breaker->what, parallel);
     if (breaker->join && breaker->what->wants == SB_JOIN_REST) spill_join_marks(breaker->join);
+}
+
+// The rows with the results of the window, as they came, take the place of those that are there.
+static int32_t run_window(SbBreakerState *breaker, SbParallel *parallel) {
+    SpillRuns *rows = &breaker->on_disk, to;
+    const SpillOrder from = {rows, breaker->what, &breaker->on_disk_by};
+    spill_runs_reduce(rows, breaker->what, from.by, parallel);
+    if (breaker->spill->failed || !spill_runs_open(&to, breaker->spill, breaker->memory))
+        return SB_FAULT_TOO_LARGE;
+    to.indexed = true;
+    int32_t status = spill_window(&from, &to, &breaker->by, parallel);
+    if (!status) {
+        spill_runs_close(rows);
+        spill_runs_move(rows, &to);
+    } else {
+        spill_runs_close(&to);
+    }
+    return status;
 }
 
 // All rows go to the runs that are there.
@@ -408,6 +509,7 @@ static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
     else breaker->rows_in = breaker->on_disk.rows;
     breaker->count = breaker->on_disk.rows;
     if (breaker->spill->failed) return SB_FAULT_TOO_LARGE;
+    if (breaker->what->window && !status) status = run_window(breaker, parallel);
     if (status) return status;
     if (is_join(breaker)) keep_right(breaker, parallel);
     else spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel);
@@ -417,9 +519,8 @@ static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
 // As if no attempt had been made to put the rows in order.
 static void forget_entries(SbBreakerState *breaker) {
     forget_numbers(breaker);
-    charged_free(breaker, breaker->entries, breaker->room, sizeof *breaker->entries);
+    close_entries(breaker);
     free(breaker->runs);
-    breaker->entries = nullptr;
     breaker->runs = nullptr;
     breaker->room = breaker->count = 0;
 }
@@ -489,5 +590,126 @@ int64_t sb_breaker_bytes(const SbBreakerState *breaker) {
             bytes += breaker->parts[i].groups.state->slot_bytes;
         bytes += sb_rows_bytes(part_rows(breaker, i));
     }
+    for (uint32_t i = 0; i < breaker->far_count; i++) bytes += breaker->far[i].bytes;
     return bytes;
+}
+
+// ---- parts of other processes -------------------------------------------------------------------
+
+void far_part_close(FarPart *part) {
+    free(part->spans);
+    *part = (FarPart){0};
+}
+
+bool sb_breaker_lies_together(const SbBreaker *what) {
+    bool together = true;
+    for (uint32_t i = 0; what->kind == SB_BREAK_GROUP && i < what->held_count; i++)
+        together &= what->held[i].hold == sb_held_key;
+    return together;
+}
+
+static bool list_spans(const SbRows *rows, FarPart *part) {
+    part->spans = calloc((size_t)rows->state->block_count + 1, sizeof *part->spans);
+    if (!part->spans) return false;
+    RowSpan span = {0};
+    while (sb_rows_next_span(rows, &span))
+        if (span.count > 0) part->spans[part->span_count++] = (RowBlock){span.begin, span.count};
+    part->bytes = rows->state->entries.bytes + rows->state->texts.bytes;
+    return true;
+}
+
+static bool leave_copies(const SbBreakerState *breaker, const SbRows *from, FarPart *part,
+                         SbBlockFn *fn, void *arg) {
+    SbRows copies;
+    if (sb_rows_init(&copies, breaker->memory, breaker->what->entry_bytes)) return false;
+    sb_rows_share(&copies);
+    bool good = true;
+    RowSpan span = {0};
+    while (good && sb_rows_next_span(from, &span))
+        for (int64_t i = 0; good && i < span.count; i++)
+            good = spill_copy(&copies, breaker->what, span_entry(&span, i));
+    good = good && list_spans(&copies, part);
+    if (good) sb_rows_leave(&copies, fn, arg);
+    sb_rows_fini(&copies);
+    return good;
+}
+
+bool sb_breaker_has_runs(const SbBreakerState *breaker) { return has_spilled(breaker); }
+
+SpillRun *sb_breaker_leave_runs(SbBreakerState *breaker, uint32_t *count) {
+    SpillRuns *runs = breaker->spill ? runs_of(breaker) : nullptr;
+    SpillRun *items = runs ? runs->items : nullptr;
+    *count = runs ? runs->count : 0;
+    if (!runs) return nullptr;
+    runs->items = nullptr;
+    runs->count = runs->cap = 0;
+    runs->rows = 0;
+    if (breaker->groups) breaker->groups->used = false;
+    return items;
+}
+
+bool sb_breaker_leave(SbBreakerState *breaker, uint32_t thread, FarPart *part, SbBlockFn *fn,
+                      void *arg) {
+    SbGroups *groups = is_group(breaker) ? &breaker->parts[thread].groups : nullptr;
+    SbRows *rows = groups ? &groups->state->rows : &breaker->parts[thread].rows;
+    *part = (FarPart){0};
+    bool good;
+    if (sb_breaker_lies_together(breaker->what)) {
+        good = list_spans(rows, part);
+        if (good) sb_rows_leave(rows, fn, arg);
+    } else {
+        good = leave_copies(breaker, rows, part, fn, arg);
+    }
+    if (!good) far_part_close(part);
+    else if (groups) sb_groups_clear(groups);
+    return good;
+}
+
+static bool more_far(SbBreakerState *breaker) {
+    if (breaker->far_count < breaker->far_room) return true;
+    uint32_t room = breaker->far_room ? 2 * breaker->far_room : 8;
+    Far *far = realloc(breaker->far, room * sizeof *far);
+    if (!far) return false;
+    breaker->far = far;
+    breaker->far_room = room;
+    return true;
+}
+
+static bool adopt(const SbBreakerState *breaker, Part *to, FarPart *part) {
+    SbRows *rows = &to->rows;
+    if (is_group(breaker)) {
+        to->groups = (SbGroups){.state = calloc(1, sizeof *to->groups.state)};
+        if (!to->groups.state) return false;
+        rows = &to->groups.state->rows;
+    }
+    if (!sb_rows_adopt(rows, breaker->memory, breaker->what->entry_bytes, part->spans,
+                       part->span_count)) {
+        if (is_group(breaker)) free(to->groups.state);
+        return false;
+    }
+    if (is_group(breaker)) to->groups.count = rows->count;
+    part->spans = nullptr;
+    return true;
+}
+
+bool sb_breaker_take_far(SbBreakerState *breaker, FarPart *part, FarRows *rows) {
+    Far far = {.bytes = part->bytes, .rows = rows};
+    bool good = more_far(breaker) && adopt(breaker, &far.part, part);
+    far_part_close(part);
+    if (!good) return false;
+    rows->holders++;
+    breaker->far[breaker->far_count++] = far;
+    return true;
+}
+
+void sb_breaker_let_far_go(SbBreakerState *breaker) {
+    for (uint32_t i = 0; i < breaker->far_count; i++) {
+        Far *far = &breaker->far[i];
+        if (!far->written || !far->rows) continue;
+        if (is_group(breaker)) far->part.groups.count = 0;
+        sb_rows_clear(is_group(breaker) ? &far->part.groups.state->rows : &far->part.rows);
+        far_rows_release(far->rows);
+        far->rows = nullptr;
+        far->bytes = 0;
+    }
 }

@@ -106,14 +106,19 @@ int64_t sb_groups_bytes(const SbGroups *groups) {
            sb_scratch_charged(&state->call);
 }
 
-bool sb_groups_relieve(SbGroups *groups) {
+void sb_groups_clear(SbGroups *groups) {
     struct SbGroupsState *state = groups->state;
-    if (groups->count == 0) return true;
-    bool good = state->relief->write(state->relief, groups);
     memset(groups->slots, 0, (size_t)state->slot_bytes);
     sb_rows_clear(&state->rows);
     sb_scratch_rewind(&state->call);
     groups->count = 0;
+}
+
+bool sb_groups_relieve(SbGroups *groups) {
+    struct SbGroupsState *state = groups->state;
+    if (groups->count == 0) return true;
+    bool good = state->relief->write(state->relief, groups);
+    sb_groups_clear(groups);
     sb_memory_calm(memory_of(groups));
     return good;
 }

@@ -38,6 +38,9 @@ bool sb_groups_relieve(SbGroups *groups);
 // The same if the memory is short. False: what was to be written could not be.
 bool sb_groups_relieve_if_short(SbGroups *groups);
 
+// Lets all groups go.
+void sb_groups_clear(SbGroups *groups);
+
 // Gives the slots back: no group is looked for any more.
 void sb_groups_seal(SbGroups *groups);
 

@@ -37,11 +37,13 @@ static bool write_table(GroupsRelief *self, SbGroups *table) {
                             (const SbEntry **)(void *)table->slots);
 }
 
-// Runs that a journal has are those of all jobs that go on with it.
+// Runs that a journal has are those of all jobs that go on with it; those that several processes
+// write are of one job.
 static uint32_t range_bits(const Spill *spill) {
     int64_t table = spill->memory->limit / SPLIT_SHARE / spill->threads;
     uint32_t bits = RANGE_BITS_MAX;
-    while (!spill->journaled && bits > RANGE_BITS_MIN && table >> bits < PART_BYTES) bits--;
+    bool fixed = spill->journaled || spill->shared;
+    while (!fixed && bits > RANGE_BITS_MIN && table >> bits < PART_BYTES) bits--;
     return bits;
 }
 
@@ -75,6 +77,18 @@ bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table) {
         .threads = groups->spill->threads};
     table->state->relief = &part->relief;
     return spill_ready(groups->spill, thread);
+}
+
+bool spill_groups_write(SpillGroups *groups, const SbRows *rows, uint32_t thread) {
+    int64_t bytes = rows->count * (int64_t)sizeof(SbEntry *);
+    // What the breaker is denied is taken from what the job leaves.
+    SbMemory *memory = groups->memory;
+    const SbEntry **list = sb_memory_pages(memory, bytes);
+    if (!list) list = sb_memory_pages(memory = groups->spill->memory, bytes);
+    groups->used = true;
+    bool good = list && spill_tables_add(&groups->tables, thread, rows, list);
+    sb_memory_free(memory, list, bytes);
+    return good || spill_fail(groups->spill, TROUBLE_MEMORY, "no memory to write groups");
 }
 
 // ---- merging a range ----------------------------------------------------------------------------

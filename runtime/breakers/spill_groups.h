@@ -36,6 +36,9 @@ SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *r
 void spill_groups_close(SpillGroups *groups);
 // Lets the table of `thread` go to disk when the memory grows short. False: no memory.
 bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table);
+// Writes groups that came from elsewhere, which stay where they are, as another table. False: no
+// memory, or trouble.
+bool spill_groups_write(SpillGroups *groups, const SbRows *rows, uint32_t thread);
 // Makes the results of what was written. A status: SB_FAULT_TOO_LARGE where spilling failed.
 int32_t spill_groups_finish(SpillGroups *groups, SbParallel *parallel);
 // The keys of a group as JSON.

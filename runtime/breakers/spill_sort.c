@@ -32,34 +32,45 @@ static bool settle(RowsRelief *self, bool keep) {
     return good;
 }
 
-// Sorts `count` rows from the number `first` on and writes them as a run. The memory that this
-// takes was charged with the rows.
-static bool write_sorted(const SpillSort *sort, uint32_t thread, const SbRows *rows, int64_t first,
-                         int64_t count, SpillRun *run) {
+// `count` of the rows from the number `first` on.
+typedef struct SomeRows {
+    const SbRows *rows;
+    int64_t       first, count;
+} SomeRows;
+
+bool spill_sort_write(const SpillSort *sort, uint32_t thread, const SbEntry **entries,
+                      int64_t count, SpillRun *run) {
     Spill *spill = sort->runs->spill;
-    const SbEntry **entries = malloc((size_t)count * sizeof *entries);
     SbSortItem *room = malloc((size_t)count * 2 * sizeof *room);
-    bool good = entries && room;
-    if (!good) spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to sort rows that are spilled");
-    if (good) {
-        count = sb_rows_list_some(rows, first, count, entries);
-        sb_sort_serial(entries, room, count, sort->by);
-    }
+    if (!room)
+        return spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to sort rows that are spilled");
+    sb_sort_serial(entries, room, count, sort->by);
     free(room);
     SpillIndex *index = spill_runs_index(sort->runs);
     const SpillPut put = {spill, thread, sort->what, sort->by, index};
-    good = good && spill_begin(spill, thread) && spill_put_all(&put, entries, count);
-    free(entries);
-    if (good) return spill_index_end(index, spill, thread, run);
+    if (spill_begin(spill, thread) && spill_put_all(&put, entries, count))
+        return spill_index_end(index, spill, thread, run);
     spill_index_close(index);
     return false;
+}
+
+// Sorts them and writes them as a run. The memory that this takes was charged with the rows.
+static bool write_sorted(const SpillSort *sort, uint32_t thread, SomeRows some, SpillRun *run) {
+    const SbEntry **entries = malloc((size_t)some.count * sizeof *entries);
+    if (!entries)
+        return spill_fail(sort->runs->spill, TROUBLE_NO_MEMORY,
+                          "no memory to sort rows that are spilled");
+    int64_t count = sb_rows_list_some(some.rows, some.first, some.count, entries);
+    bool good = spill_sort_write(sort, thread, entries, count, run);
+    free(entries);
+    return good;
 }
 
 static bool write_run(RowsRelief *self, SbRows *rows, int64_t rows_count, bool for_good) {
     SpillSortPart *part = (SpillSortPart *)(void *)self;
     SpillSort *sort = part->sort;
     SpillRun run;
-    if (!write_sorted(sort, part->thread, rows, 0, rows_count, &run)) return false;
+    if (!write_sorted(sort, part->thread, (SomeRows){rows, 0, rows_count}, &run)) return false;
     return for_good ? spill_runs_add(sort->runs, &run) : add_open(part, &run);
 }
 
@@ -75,8 +86,9 @@ static void write_piece(void *arg, uint32_t piece, uint32_t thread) {
     Rest *rest = arg;
     int64_t begin = rest->rows->count * piece / rest->pieces;
     int64_t end = rest->rows->count * (piece + 1) / rest->pieces;
+    SomeRows some = {rest->rows, begin, end - begin};
     SpillRun run;
-    if (write_sorted(rest->sort, thread, rest->rows, begin, end - begin, &run))
+    if (write_sorted(rest->sort, thread, some, &run))
         spill_runs_add(rest->sort->runs, &run);
 }
 
@@ -88,6 +100,21 @@ void spill_sort_rest(SpillSort *sort, SbRows *rows, SbParallel *parallel) {
     if (rows->count < rest.pieces) rest.pieces = (uint32_t)rows->count;
     parallel->each(parallel, rest.pieces, write_piece, &rest);
     sb_rows_clear(rows);
+}
+
+bool spill_sort_take(SpillSort *sort, const SbRows *rows, uint32_t thread) {
+    enum : int64_t { ROW_BYTES = sizeof(SbEntry *) + 2 * sizeof(SbSortItem), SHARE = 64 };
+    enum : int64_t { ROWS_MIN = 1024 };
+    // Nobody has charged what sorting takes: it is little.
+    int64_t most = sort->runs->spill->memory->limit / SHARE / sort->threads / ROW_BYTES;
+    if (most < ROWS_MIN) most = ROWS_MIN;
+    for (int64_t at = 0; at < rows->count; at += most) {
+        SomeRows some = {rows, at, rows->count - at < most ? rows->count - at : most};
+        SpillRun run;
+        if (!write_sorted(sort, thread, some, &run) || !spill_runs_add(sort->runs, &run))
+            return false;
+    }
+    return true;
 }
 
 bool spill_sort_open(SpillSort *sort, const SbBreaker *what, const SbSortBy *by, SpillRuns *runs) {

@@ -32,8 +32,16 @@ void spill_sort_close(SpillSort *sort);
 // Lets the rows of `thread` go to disk when the memory grows short. False: no memory.
 bool spill_sort_watch(SpillSort *sort, uint32_t thread, SbRows *rows);
 
+// Sorts the entries and writes them as a run, which nobody has added yet. It takes two SbSortItem
+// for each, which are not charged.
+bool spill_sort_write(const SpillSort *sort, uint32_t thread, const SbEntry **entries,
+                      int64_t count, SpillRun *run);
+
 // Writes all rows of one thread and lets them go. The threads share them: one may have kept far
 // more than the others when no more came. What goes wrong is told by the spill.
 void spill_sort_rest(SpillSort *sort, SbRows *rows, SbParallel *parallel);
+
+// The same of rows that came from elsewhere, which stay where they are; by one thread.
+bool spill_sort_take(SpillSort *sort, const SbRows *rows, uint32_t thread);
 
 #endif

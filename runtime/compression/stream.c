@@ -1,6 +1,7 @@
 #include "runtime/compression/stream.h"
 
 #include "runtime/host.h"
+#include "stdlib/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +108,36 @@ static int64_t read_raw(Stream *stream, char *buffer, size_t size, Trouble *trou
     }
 }
 
+// Frames that hold no data stand in front of zstd and LZ4, too: their first byte is any of 16.
+static bool begins_so(const Stream *stream) {
+    static const struct {
+        const char *begin;
+        bool        skips;
+    } packings[] = {
+        [COMPRESSION_NONE] = {"", false},
+        [COMPRESSION_GZ] = {"\x1f\x8b", false},
+        [COMPRESSION_ZST] = {"\x28\xb5\x2f\xfd", true},
+        [COMPRESSION_LZ4] = {"\x04\x22\x4d\x18", true},
+    };
+    const char *begin = packings[stream->compression].begin;
+    size_t len = strlen(begin) < stream->len ? strlen(begin) : stream->len;
+    bool skips = stream->len >= 4 && memcmp(stream->input + 1, "\x2a\x4d\x18", 3) == 0;
+    return memcmp(stream->input, begin, len) == 0 || (skips && packings[stream->compression].skips);
+}
+
+// The file was never packed as its name says.
+static int64_t not_packed(const Stream *stream, Trouble *trouble) {
+    const char *ending = strrchr(stream->path, '.');
+    const SbNotText *is = sb_not_packed(stream->input, (int64_t)stream->len);
+    trouble_set(trouble, TROUBLE_COMPRESSED, "'%s' is not packed as %s files are%s%s", stream->path,
+                ending, is ? ": " : "", is ? is->what : "");
+    if (is) trouble_fix(trouble, "%s", is->fix);
+    else trouble_fix(trouble, "give a %s file, or another name to what is none", ending);
+    return -1;
+}
+
 static int64_t damaged(const Stream *stream, const char *why, Trouble *trouble) {
+    if (stream->consumed == 0 && !begins_so(stream)) return not_packed(stream, trouble);
     trouble_set(trouble, TROUBLE_COMPRESSED, "'%s' is damaged at byte %lld: %s", stream->path,
                 (long long)(stream->consumed + (int64_t)stream->at), why);
     return -1;

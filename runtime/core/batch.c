@@ -25,7 +25,8 @@ static bool joins(const Schedule *s, StageId stage, const Item *item, int64_t ro
     if (described->batch)
         return batches_of(described, rows + item->rows) <
                batches_of(described, rows) + batches_of(described, item->rows);
-    return state->ready_count > state->width - state->running &&
+    uint32_t left = state->width > state->running ? state->width - state->running : 0;
+    return state->ready_count > left &&
            bytes + item->bytes <= described->cut;
 }
 
@@ -70,6 +71,8 @@ void coalesce(Schedule *s, StageId stage, ItemId id) {
                         .task = item->task,
                         .part = item->part,
                         .load = needs_load(s, item, task->node),
+                        .item = more.i,
+                        .outputs = outputs_before(item),
                         .data = part_of(s, item->part)->data});
     }
 }

@@ -7,13 +7,26 @@
 // Are there slots for a task of the stage, when one that holds `returned` has gone?
 bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint32_t *returned) {
     const NodeState *node = &s->nodes[id.i];
-    if (!node->up) return false;
+    if (!node_is_usable(node)) return false;
     const NodeKind *kind = plan_node(&s->plan, id);
     for (uint8_t r = 0; r < s->plan.resource_count; r++) {
         uint32_t used = node->used[r] - (returned ? returned[r] : 0);
         if (stage->demand[r] && used + stage->demand[r] > kind->capacity[r]) return false;
     }
     return true;
+}
+
+bool has_node(const Schedule *s, StageId id) {
+    const CoreStage *stage = stage_of(s, id);
+    for (uint32_t n = 0; n < s->node_count; n++) {
+        const NodeKind *kind = plan_node(&s->plan, (NodeId){(uint16_t)n});
+        const StageSet *runs = node_runs(s, (NodeId){(uint16_t)n});
+        bool fits = node_is_usable(&s->nodes[n]) && set_has(runs, id);
+        for (uint8_t r = 0; r < s->plan.resource_count; r++)
+            fits &= stage->demand[r] <= kind->capacity[r];
+        if (fits) return true;
+    }
+    return false;
 }
 
 // Puts the node into the sets of the stages that are in `now`, out of those that are not.
@@ -201,17 +214,37 @@ static bool is_far_ahead(Schedule *s, StageId source) {
     return far;
 }
 
-// Of the resources that the source and the stages beneath it take, the slowest; RESOURCES_MAX: they
-// take none.
-static uint8_t slowest_for(const Schedule *s, StageId source) {
-    uint8_t slowest = RESOURCES_MAX;
+// Of the stages in one word, those that take the resource in an area.
+static uint64_t takers(const Schedule *s, Area area, uint8_t resource, uint16_t word) {
+    const StageSet *none = &s->shape.demands[resource].stages[0];  // That do not take it.
+    return s->shape.areas[area].words[word] & ~none->words[word];
+}
+
+// The source, and the stages beneath it.
+static uint64_t fed_by(const Schedule *s, StageId source, uint16_t word) {
+    uint64_t fed = s->shape.beneath[source.i].words[word];
+    return word == source.i / WORD_BITS ? fed | stage_bit(source) : fed;
+}
+
+// A resource in an area; RESOURCES_MAX: none.
+typedef struct Slowest {
+    Area area;
+    uint8_t resource;
+} Slowest;
+
+// The slowest of those that the source and the stages beneath it take.
+static Slowest slowest_for(const Schedule *s, StageId source) {
+    Slowest slowest = {.resource = RESOURCES_MAX};
     double most = 0;
-    for (uint8_t r = 0; r < s->plan.resource_count; r++) {
-        const StageSet *none = &s->shape.demands[r].stages[0];  // That do not take it.
-        bool takes = !bits_within(&s->shape.beneath[source.i], none, s->words) ||
-                     !set_has(none, source);
-        if (!takes || s->pacing.load[r] <= most) continue;
-        most = s->pacing.load[r], slowest = r;
+    Area areas = s->node_count > 1 ? AREAS : AREA_HOME;
+    for (Area area = AREA_WIDE; area < areas; area++) {
+        for (uint8_t r = 0; r < s->plan.resource_count; r++) {
+            uint64_t taken = 0;
+            if (s->pacing.load[area][r] <= most) continue;
+            for (uint16_t w = 0; w < s->words; w++)
+                taken |= takers(s, area, r, w) & fed_by(s, source, w);
+            if (taken) most = s->pacing.load[area][r], slowest = (Slowest){area, r};
+        }
     }
     return slowest;
 }
@@ -236,13 +269,12 @@ static bool is_on_the_way(const Schedule *s, uint16_t word, uint64_t stages) {
 // so: a time that was taken of few tasks, or of others than those to come.
 static bool is_starved(const Schedule *s, StageId source) {
     if (s->policy->admission != ADMIT_RATE) return false;
-    uint8_t slowest = slowest_for(s, source);
-    if (slowest == RESOURCES_MAX) return false;
+    Slowest slowest = slowest_for(s, source);
+    if (slowest.resource == RESOURCES_MAX) return false;
     bool room = false;
     for (uint16_t w = 0; w < s->words; w++) {
-        uint64_t takes = s->shape.all.words[w] & ~s->shape.demands[slowest].stages[0].words[w];
-        uint64_t fed = s->shape.beneath[source.i].words[w];
-        if (w == source.i / WORD_BITS) fed |= stage_bit(source);
+        uint64_t takes = takers(s, slowest.area, slowest.resource, w);
+        uint64_t fed = fed_by(s, source, w);
         room |= (takes & fed & s->free.words[w]) != 0;
         // Others that take it are in its way, too, wherever their rows come from.
         if (has_any(s, w, takes) || is_on_the_way(s, w, takes & fed)) return false;
@@ -330,8 +362,7 @@ Favored favored_work(Schedule *s, StageId stage) {
     return favored;
 }
 
-// Of the stages in a word, those with anything that could perhaps run.
-static uint64_t with_any(const Schedule *s, uint16_t w) {
+uint64_t with_any(const Schedule *s, uint16_t w) {
     return s->ready.words[w] | s->paused.words[w] | s->openers.words[w];
 }
 
@@ -427,6 +458,7 @@ bool should_yield(Schedule *s, const Task *task) {
             if (id.i == task->stage.i) continue;
             Rank other = rank_of(s, id, s->stages[id.i].running);
             if (!is_better(s, &other, &rank) || !has_work(s, id)) continue;
+            if (!set_has(node_runs(s, task->node), id)) continue;
             if (node_fits(s, task->node, stage_of(s, id), own->demand)) return true;
         }
     }

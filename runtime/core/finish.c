@@ -37,6 +37,7 @@ static void item_leave_order(Schedule *s, ItemId id) {
 void item_return(Schedule *s, ItemId id) {
     Item *item = item_of(s, id);
     item->task = item->twin = (TaskId){0};
+    item->stale = false;
     part_waits(s, item, 1);
     if (missing_part(s, item).i) {
         item_wait(s, id);
@@ -253,7 +254,7 @@ static void finish_item(Schedule *s, TaskId id) {
     bool covers = s->node_count > 1 && stage_of(s, task->stage)->fill_count;
     if (covers && !item->again) {
         item_leave_order(s, of);
-        item_cover(s, of, task->node);
+        item_cover(s, of, task);
     } else {
         item_end(s, of);
     }
@@ -286,7 +287,7 @@ void on_next(Schedule *s, const Event *event) {
     ItemId next = task->chain;
     finish_item(s, event->task);
     task_release(s, task);
-    if (is_behind_bound(s, item_of(s, next))) {
+    if (is_behind_bound(s, item_of(s, next)) || item_of(s, next)->stale) {
         chain_return(s, task);
         task_cancel(s, event->task);
         return;

@@ -38,8 +38,10 @@ bool output_take(Schedule *s, Task *task) {
     return task->output;
 }
 
-static bool comes_from_elsewhere(const Schedule *s, PartId part, NodeId node) {
-    return part.i && (s->parts[part.i].state != PART_RESIDENT || s->parts[part.i].node.i != node.i);
+static bool comes_from_elsewhere(const Schedule *s, PartId id, NodeId node) {
+    const Part *part = &s->parts[id.i];
+    bool there = part->node.i == node.i || s->plan.shares;
+    return id.i && (part->state != PART_RESIDENT || !there);
 }
 
 // Of a partition that is brought to the node.
@@ -144,11 +146,13 @@ static void say_launch(Schedule *s, const Item *item, TaskId id) {
                      .part = item->part,
                      .of_unit = !item->part.i,
                      .again = item->again,
-                     .load = needs_load(s, item, task->node)};
+                     .load = needs_load(s, item, task->node),
+                     .item = task->item.i,
+                     .outputs = outputs_before(item)};
     if (item->part.i) action.data = part_of(s, item->part)->data;
     if (item->side.i) {
         action.kind = ACTION_PIECE;
-        action.other = part_of(s, item->side)->data;
+        action.side = item->side, action.other = part_of(s, item->side)->data;
         action.row = item->row, action.other_row = item->side_row, action.rows = item->rows;
     }
     act(s, action);
@@ -275,7 +279,9 @@ static bool launch_piece(Schedule *s, StageId zip) {
                                    .bytes = (a->bytes + b->bytes) * rows / (a->rows + b->rows)});
     part_of(s, item_of(s, id)->part)->readers++;
     part_of(s, item_of(s, id)->side)->readers++;
+    part_waits(s, item_of(s, id), 1);
     if (!launch_item(s, zip, id)) {
+        part_waits(s, item_of(s, id), -1);
         part_of(s, item_of(s, id)->part)->readers--;
         part_of(s, item_of(s, id)->side)->readers--;
         return item_free(s, id), false;
@@ -378,8 +384,10 @@ static int64_t is_late_at(const Schedule *s, const Task *task, const Item *item)
     return task->started + (int64_t)(TIMES_LONGER * expected * 1e9);
 }
 
+// What an attempt that is canceled has put into a breaker stays there.
 static bool may_have_twin(const Schedule *s, TaskId id) {
     const Task *task = &s->tasks[id.i];
+    if (s->plan.stages[task->stage.i].fill_count > 0) return false;
     if (task->state != TASK_RUNNING || task->rerun || task->chain.i) return false;
     const Item *item = &s->items[task->item.i];
     return item->task.i == id.i && !item->twin.i;

@@ -46,6 +46,22 @@ bool ledger_init(Ledger *ledger, const Reserves *reserves, int64_t memory) {
     return ledger->common >= 0;
 }
 
+bool ledger_pay(Ledger *ledger) {
+    int64_t left = ledger->common - (ledger->common_used - ledger->over);
+    int64_t paid = left < ledger->owed ? left : ledger->owed;
+    if (paid <= 0) return false;
+    ledger->common -= paid;
+    ledger->owed -= paid;
+    return true;
+}
+
+void ledger_set(Ledger *ledger, const Reserves *reserves, int64_t memory) {
+    ledger->owed = ledger->common - (memory - reserves->minimum);
+    if (ledger->owed >= 0) return;
+    ledger->common -= ledger->owed;
+    ledger->owed = 0;
+}
+
 static void note(Ledger *ledger) {
     int64_t used = ledger->common_used + ledger->reserved_used;
     if (used > ledger->peak) ledger->peak = used;

@@ -49,6 +49,7 @@ typedef struct Reserves {
 
 typedef struct Ledger {
     int64_t common, common_used;
+    int64_t owed;       // Of `common`: what is to go as soon as it comes back.
     int64_t breakers;   // Of common_used: what breakers hold beyond their floors.
     int64_t tasks_max;  // How much of `common` all but breakers may take.
     int64_t tasks_part; // That breakers leave to tasks.
@@ -65,6 +66,11 @@ typedef struct Ledger {
 void reserves_make(Reserves *reserves, const CorePlan *plan, const Shape *shape);
 // False: the memory of the node is below the minimum.
 bool ledger_init(Ledger *ledger, const Reserves *reserves, int64_t memory);
+
+// The node has another `memory` from now on, the minimum at least. What was given beyond is owed.
+void ledger_set(Ledger *ledger, const Reserves *reserves, int64_t memory);
+// What came back goes to what is owed. False: nothing did.
+bool ledger_pay(Ledger *ledger);
 
 // Room for a task of the stage. `first`: it may use the reserve.
 Purse ledger_take(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, bool first);

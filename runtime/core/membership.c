@@ -90,8 +90,16 @@ MemberAnswer membership_tick(Membership *m, NodeId node, int64_t now) {
     return MEMBER_NOTHING;
 }
 
+void membership_slept(Membership *m, int64_t ns) {
+    for (uint32_t i = 0; i < m->count; i++) m->members[i].heard += ns;
+}
+
 void membership_reaped(Membership *m, NodeId node) {
     member_go(m, &m->members[node.i], WORKER_REAPED);
+}
+
+bool membership_is_there(const Membership *m, NodeId node) {
+    return is_there(&m->members[node.i]);
 }
 
 bool membership_is_live(const Membership *m, NodeId node) {

@@ -79,8 +79,12 @@ MemberAnswer membership_message(Membership *m, NodeId node, const Message *messa
 // Its connection broke.
 MemberAnswer membership_closed(Membership *m, NodeId node);
 MemberAnswer membership_tick(Membership *m, NodeId node, int64_t now);
+// The coordinator itself stood still for so long. What its workers said meanwhile is not heard yet.
+void membership_slept(Membership *m, int64_t ns);
 // It runs no more.
 void membership_reaped(Membership *m, NodeId node);
+// Does it live, as far as is known? Then it is told what it has to know, however silent it is.
+bool membership_is_there(const Membership *m, NodeId node);
 // May it get new work?
 bool membership_is_live(const Membership *m, NodeId node);
 

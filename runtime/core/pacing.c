@@ -1,7 +1,5 @@
 #include "runtime/core/pacing.h"
 
-#include "runtime/core/shape.h"
-
 #include <string.h>
 
 static const double HEADROOM = 1.05, SECOND = 1e9;
@@ -36,19 +34,52 @@ static void shares(const Pacing *pacing, const CorePlan *plan, double *alpha) {
     }
 }
 
+void pacing_nodes(Pacing *pacing, const CorePlan *plan, const Shape *shape, const NodeCounts *up) {
+    pacing->shape = shape;
+    pacing->nodes = *up;
+    pacing->judged = 0;
+    pacing->areas = plan_node_count(plan) > 1 ? AREAS : 1;
+    NodeCounts all = plan_counts(plan);
+    for (Area area = AREA_WIDE; area < AREAS; area++) {
+        NodeCounts nodes = area_counts(plan, up, area), most = area_counts(plan, &all, area);
+        for (uint8_t r = 0; r < plan->resource_count; r++) {
+            uint64_t capacity = counts_capacity(plan, &nodes, r);
+            if (!capacity) capacity = counts_capacity(plan, &most, r);
+            pacing->capacity[area][r] = (double)capacity;
+        }
+    }
+}
+
+// What the stage adds to the work of the resources in each area.
+typedef double AreaWork[AREAS][RESOURCES_MAX];
+
+static inline void add_work(const Pacing *pacing, const CorePlan *plan, StageId stage,
+                            double seconds, AreaWork work) {
+    const uint32_t *demand = plan->stages[stage.i].demand;
+    bool several = pacing->areas > 1;
+    uint8_t count = plan->resource_count;
+    if (!several || set_has(&pacing->shape->areas[AREA_WIDE], stage))
+        for (uint8_t r = 0; r < count; r++) work[AREA_WIDE][r] += seconds * demand[r];
+    if (several && set_has(&pacing->shape->areas[AREA_HOME], stage))
+        for (uint8_t r = 0; r < count; r++) work[AREA_HOME][r] += seconds * demand[r];
+}
+
 static double judge(Pacing *pacing, const CorePlan *plan) {
-    double alpha[STAGES_MAX], work[RESOURCES_MAX] = {0}, most = 1e-18;
+    double alpha[STAGES_MAX], most = 1e-18;
+    AreaWork work = {0};
     shares(pacing, plan, alpha);
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const Pace *pace = &pacing->stages[s];
         double seconds = alpha[s] * pace->seconds / pace->in_bytes;
-        for (uint8_t r = 0; r < plan->resource_count; r++)
-            work[r] += seconds * plan->stages[s].demand[r];
+        add_work(pacing, plan, (StageId){s}, seconds, work);
     }
-    for (uint8_t r = 0; r < plan->resource_count; r++) {
-        if (work[r] <= 0) continue;
-        pacing->load[r] = work[r] / (double)plan_capacity(plan, r);
-        if (pacing->load[r] > most) most = pacing->load[r];
+    for (Area area = AREA_WIDE; area < pacing->areas; area++) {
+        for (uint8_t r = 0; r < plan->resource_count; r++) {
+            if (work[area][r] <= 0) continue;
+            double load = work[area][r] / pacing->capacity[area][r];
+            pacing->load[area][r] = load;
+            if (load > most) most = load;
+        }
     }
     return 1 / most;
 }
@@ -57,7 +88,8 @@ static double judge(Pacing *pacing, const CorePlan *plan) {
 // in progress gave count before those that it takes: until it ends its stage seems to make more of
 // a row than it does.
 static void judge_rows(Pacing *pacing, const CorePlan *plan) {
-    double seconds[STAGES_MAX], work[RESOURCES_MAX] = {0}, rate = 1e18;
+    double seconds[STAGES_MAX], rate = 1e18;
+    AreaWork work = {0};
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         double from = 0;
@@ -68,22 +100,27 @@ static void judge_rows(Pacing *pacing, const CorePlan *plan) {
         double taken = root ? pacing->out_rows[s] : pacing->in_rows[s];
         pacing->given[s] = rows * pacing->out_rows[s] / taken;
         seconds[s] = rows * pacing->row_seconds[s] / taken;
-        for (uint8_t r = 0; r < plan->resource_count; r++) work[r] += seconds[s] * stage->demand[r];
+        add_work(pacing, plan, (StageId){s}, seconds[s], work);
     }
-    for (uint8_t r = 0; r < plan->resource_count; r++) {
-        double fits = work[r] > 0 ? (double)plan_capacity(plan, r) / work[r] : 1e18;
-        if (fits < rate) rate = fits;
+    for (Area area = AREA_WIDE; area < pacing->areas; area++) {
+        for (uint8_t r = 0; r < plan->resource_count; r++) {
+            if (work[area][r] <= 0) continue;
+            double fits = pacing->capacity[area][r] / work[area][r];
+            if (fits < rate) rate = fits;
+        }
     }
     for (uint16_t s = 0; s < plan->stage_count; s++) pacing->due[s] = rate * seconds[s];
 }
 
 // All slots of the source busy at once, from the first second on.
-static double full_width(const CorePlan *plan) {
+static double full_width(const Pacing *pacing, const CorePlan *plan) {
     double bytes = 0;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         if (stage->kind != STAGE_SOURCE) continue;
-        uint32_t tasks = plan_width(plan, stage);
+        Area area = shape_area(pacing->shape, (StageId){s});
+        NodeCounts nodes = area_counts(plan, &pacing->nodes, area);
+        uint32_t tasks = counts_width(plan, &nodes, stage);
         if (stage->units < tasks) tasks = stage->units;
         bytes += (double)tasks * (double)stage->unit_bytes;
     }
@@ -105,6 +142,8 @@ static double refill(const Pacing *pacing, const CorePlan *plan) {
     return seconds > 0 ? out / seconds : 1e18;
 }
 
+void pacing_memory(Pacing *pacing, double memory) { pacing->memory = memory; }
+
 void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, double memory,
                  int64_t now) {
     memset(pacing, 0, offsetof(Pacing, stages));
@@ -117,7 +156,7 @@ void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, doub
     }
     pacing->since = now;
     pacing->memory = memory;
-    pacing->allowed = admission == ADMIT_BUDGET ? memory : full_width(plan);
+    pacing->allowed = admission == ADMIT_BUDGET ? memory : full_width(pacing, plan);
     pacing->lambda = admission == ADMIT_BUDGET ? refill(pacing, plan) : judge(pacing, plan);
 }
 

@@ -33,7 +33,7 @@ typedef struct Pacing {
     double admitted;  // Bytes that were admitted; of a budget: that were paid.
     double allowed;   // Bytes that may be admitted up to `since`.
     int64_t since;
-    double load[RESOURCES_MAX];  // Of ADMIT_RATE: seconds that each takes for a byte of sources.
+    double load[AREAS][RESOURCES_MAX];  // Of ADMIT_RATE: seconds of each for a byte of sources.
     double lambda;               // Bytes a second by which `allowed` grows.
     uint64_t seen;               // Tasks that were seen; all is judged after each of the first.
     uint64_t judged;             // `seen` when all was judged last: later after every 64th task.
@@ -44,11 +44,22 @@ typedef struct Pacing {
     double given[STAGES_MAX];  // Rows of each stage that come of a row of its roots.
     double due[STAGES_MAX];  // Tasks of each stage at once that keep up with the slowest resource.
     double slots[STAGES_MAX];  // Of a budget: E_i, which the caller sets.
+    const Shape *shape;
+    NodeCounts nodes;  // That are up.
+    double capacity[AREAS][RESOURCES_MAX];
+    uint8_t areas;     // That count: of one node the first.
 } Pacing;
+
+// Before pacing_init, and when other nodes are up. Of a resource that none of them has, those of
+// all nodes count: nothing that takes it runs until one is up.
+void pacing_nodes(Pacing *pacing, const CorePlan *plan, const Shape *shape, const NodeCounts *up);
 
 // `memory`: of all nodes together.
 void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, double memory,
                  int64_t now);
+
+// So much memory is there from now on.
+void pacing_memory(Pacing *pacing, double memory);
 
 // What a task took, gave and computed from its beginning to its end.
 void pacing_note(Pacing *pacing, StageId stage, Pace seen);

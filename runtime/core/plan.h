@@ -19,7 +19,7 @@ enum {
     BREAKERS_MAX = 1024,
     FILLS_MAX = 16,  // Breakers that a stage fills.
     NEEDS_MAX = 16,  // Tables that a stage probes.
-    NODE_KINDS_MAX = 4,
+    NODE_KINDS_MAX = 66,
     NODES_MAX = 8192,
     LAUNCH_PARTS_MAX = 64,  // Partitions that one launch may take.
     WHOLE = 1000,  // Demands and capacities count thousandths of a resource.
@@ -53,6 +53,7 @@ typedef struct CoreStage {
     StageKind kind;
     bool limit;      // It may say that it wants no more: one task at a time, in order.
     bool in_order;   // Of a map: a task begins when all work before it has begun, as in a sink.
+    bool home;       // It runs on the first node, as sinks and zips do, and what zips feed.
     bool unmatched;  // Of a reader: it waits until nobody probes its table any more.
     bool serial;     // Of a root: each unit is cut where the one before ends; a unit begins when
                      // that one is cut (EVENT_CUT) or over.
@@ -100,6 +101,12 @@ typedef struct CorePlan {
     uint8_t resource_count, node_kinds;
     int64_t stub_bytes;  // Bytes that the job keeps in memory of a partition on disk.
     int64_t stubs_free;  // Bytes of such stubs on a node that are not of the ledger's memory.
+    bool leads;   // The first node runs what is at home (Shape.home) and nothing else. The other
+                  // nodes run the rest: there is one at least.
+    bool shares;  // Nodes read each other's partitions where they lie, at no cost. A partition
+                  // does not go with the node that made it: its memory is the caller's.
+    uint32_t covered_max;  // Items of a stage that a node keeps before it makes safe what breakers
+                           // have of them; 0: as many as there is room for.
     bool completes;  // A breaker is complete before it is freed: those who need it may have been
                      // over before this run, and count what came into it. EVENT_DRAIN sets it.
     CoreStage stages[STAGES_MAX];  // Producers before consumers.

@@ -1,7 +1,5 @@
 #include "runtime/core/policy.h"
 
-#include "runtime/core/shape.h"
-
 static const Policy policies[POLICIES] = {
     [POLICY_FULL] = {"full", ADMIT_RATE, true, true, false, false,
                      "paced sources, slots shared by work and by waiting rows, and given back"},
@@ -31,20 +29,28 @@ static void estimate(const CorePlan *plan, double *seconds) {
     }
 }
 
-void policy_fixed_slots(const CorePlan *plan, uint32_t slots[STAGES_MAX]) {
+// The same for the stages of an area.
+static void fixed_slots(const CorePlan *plan, const Shape *shape, Area area, uint32_t *slots) {
+    const StageSet *own = &shape->areas[area];
+    NodeCounts all = plan_counts(plan), nodes = area_counts(plan, &all, area);
     double seconds[STAGES_MAX], work[RESOURCES_MAX] = {0};
     estimate(plan, seconds);
     for (uint16_t s = 0; s < plan->stage_count; s++)
-        for (uint8_t r = 0; r < plan->resource_count; r++)
+        for (uint8_t r = 0; r < plan->resource_count && set_has(own, (StageId){s}); r++)
             work[r] += seconds[s] * plan->stages[s].demand[r];
     for (uint16_t s = 0; s < plan->stage_count; s++) {
+        if (!set_has(own, (StageId){s})) continue;
         slots[s] = UINT32_MAX;
         for (uint8_t r = 0; r < plan->resource_count; r++) {
             uint32_t demand = plan->stages[s].demand[r];
             if (!demand) continue;
             double share = work[r] > 0 ? seconds[s] * demand / work[r] : 0;
-            double fit = share * (double)plan_capacity(plan, r) / demand;
+            double fit = share * (double)counts_capacity(plan, &nodes, r) / demand;
             if (fit < slots[s]) slots[s] = fit < 1 ? 1 : (uint32_t)fit;
         }
     }
+}
+
+void policy_fixed_slots(const CorePlan *plan, const Shape *shape, uint32_t slots[STAGES_MAX]) {
+    for (Area area = AREA_WIDE; area < AREAS; area++) fixed_slots(plan, shape, area, slots);
 }

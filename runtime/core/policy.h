@@ -5,7 +5,7 @@
 #ifndef SBC_RUNTIME_CORE_POLICY_H
 #define SBC_RUNTIME_CORE_POLICY_H
 
-#include "runtime/core/plan.h"
+#include "runtime/core/shape.h"
 
 typedef enum PolicyId : uint8_t {
     POLICY_FULL,
@@ -37,6 +37,6 @@ const Policy *policy_of(PolicyId id);
 
 // Slots of each stage where they are fixed: the share of its resources that the first estimates
 // give it, at least one.
-void policy_fixed_slots(const CorePlan *plan, uint32_t slots[STAGES_MAX]);
+void policy_fixed_slots(const CorePlan *plan, const Shape *shape, uint32_t slots[STAGES_MAX]);
 
 #endif

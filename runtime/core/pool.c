@@ -121,7 +121,7 @@ PartId part_new(Schedule *s, Part part) {
     part.state = PART_NONE;
     *part_of(s, id) = part;
     go(s, &part_of(s, id)->state, state);
-    if (state == PART_RESIDENT) part_link(s, id);
+    if (state != PART_LOST) part_link(s, id);
     s->parts_live++;
     return id;
 }
@@ -138,7 +138,7 @@ void part_free(Schedule *s, PartId id) {
     Part *part = part_of(s, id);
     if (part->state != PART_LOST) part_unlink(s, id);
     part_give_back(s, part);
-    bool made = part->rows >= 0;
+    bool made = part->rows >= 0 && !part->parted;
     if (made) act(s, (Action){.kind = ACTION_FREE, .data = part->data, .stage = part->stage});
     go(s, &part->state, PART_NONE);
     part->next = s->part_unused;
@@ -243,8 +243,9 @@ void task_release(Schedule *s, Task *task) {
 void slots_judge(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
     const NodeKind *kind = plan_node(&s->plan, id);
-    for (uint16_t w = 0; w < s->words; w++)
-        node->words[w].slots = node->up ? s->shape.all.words[w] : 0;
+    const StageSet *runs = node_runs(s, id);
+    uint64_t usable = node_is_usable(node) ? UINT64_MAX : 0;
+    for (uint16_t w = 0; w < s->words; w++) node->words[w].slots = runs->words[w] & usable;
     for (uint8_t r = 0; r < s->plan.resource_count; r++) {
         const StageSet *fits = shape_fits(&s->shape, r, kind->capacity[r] - node->used[r]);
         for (uint16_t w = 0; w < s->words; w++) node->words[w].slots &= fits->words[w];

@@ -31,6 +31,7 @@ typedef struct Part {
     uint16_t spooled;  // Idle items that wait in front of a spool.
     bool listed;       // Among what its node could spill.
     bool child;        // A rerun is to make it again.
+    bool parted;       // Its data was found lost, and is freed by itself.
     bool is_short;     // Its spool is one of a zip.
     int64_t bytes, rows;
     int64_t stored;  // Bytes that it takes where it is brought back from disk.
@@ -48,6 +49,7 @@ typedef struct Item {
     uint8_t region;     // of that edge.
     bool rerun;         // Its place in the order is gone: its outputs were made before.
     bool again;         // Breakers have its rows.
+    bool stale;         // Its partition was lost after a launch had taken it.
     PartId part, side;  // None: a unit. side: of a piece of a zip, the right partition.
     Name name;          // Of its partition, or of the unit.
     PlaceId place, marks;

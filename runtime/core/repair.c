@@ -167,25 +167,55 @@ static ItemId find_rerun(Schedule *s, StageId stage, uint8_t input, const Name *
 
 // ---- making way ---------------------------------------------------------------------------------
 
+// What the task reads, and what its launch took beside that, as far as it sits in reserves. What it
+// reads may have been found lost, and made again since.
+typedef struct Reserved {
+    PartId parts[3 + LAUNCH_PARTS_MAX];
+    uint32_t count;
+} Reserved;
+
+static void reserved_add(const Schedule *s, Reserved *reserved, PartId id) {
+    if (s->parts[id.i].purse == PURSE_RESERVE) reserved->parts[reserved->count++] = id;
+}
+
+static Reserved reserved_of(const Schedule *s, const Task *task) {
+    Reserved reserved = {.count = 0};
+    for (int i = 0; i < 2; i++) reserved_add(s, &reserved, task->parts[i]);
+    reserved_add(s, &reserved, s->items[task->item.i].part);
+    for (ItemId more = task->chain; more.i; more = s->items[more.i].sibling)
+        reserved_add(s, &reserved, s->items[more.i].part);
+    return reserved;
+}
+
+// Does one of them sit in the reserve for an output that the work would have? On any node it would
+// begin on, or on the one where it waits.
+static bool reads_output_of(const Schedule *s, const Task *task, const Item *work) {
+    Room output = work->rerun ? ROOM_OUTPUT + ROOM_AGAIN : ROOM_OUTPUT;
+    Reserved reserved = reserved_of(s, task);
+    for (uint32_t i = 0; i < reserved.count; i++) {
+        const Part *part = &s->parts[reserved.parts[i].i];
+        bool there = work->state == ITEM_READY || part->node.i == s->tasks[work->task.i].node.i;
+        if (there && part->stage.i == work->stage.i && part->room == output) return true;
+    }
+    return false;
+}
+
 // Has the task what the work would begin with or go on with, of its stage's memory or places? What
 // it reads may sit in the reserve for an output of that stage, too.
 static bool is_in_the_way(Schedule *s, const Task *task, const Item *work) {
     const StageState *state = state_of(s, work->stage);
     const CoreStage *stage = stage_of(s, work->stage);
-    const Part *read = part_of(s, task->parts[0]);
-    Room output = work->rerun ? ROOM_OUTPUT + ROOM_AGAIN : ROOM_OUTPUT;
     bool own = task->stage.i == work->stage.i, begins = work->state == ITEM_READY;
     bool place = own && begins && stage->open_max &&
                  state->running + state->paused_count >= stage->open_max;
-    bool reads = read->purse == PURSE_RESERVE && read->stage.i == work->stage.i &&
-                 read->room == output;
+    bool reads = reads_output_of(s, task, work);
     bool holds = own && task->rerun == work->rerun &&
                  (task->output == PURSE_RESERVE ||
                   (begins && (task->scratch == PURSE_RESERVE || task->input == PURSE_RESERVE)));
     if (begins) return place || holds || reads;
     const Task *waits = task_of(s, work->task);
     if (waits->output) return false;
-    return (holds && task->node.i == waits->node.i) || (reads && read->node.i == waits->node.i);
+    return (holds && task->node.i == waits->node.i) || reads;
 }
 
 // The first other work of a stage keeps what it has, but for the place that a rerun needs: rows in
@@ -200,14 +230,13 @@ static bool may_be_dropped(Schedule *s, const Task *task, const Item *work) {
 
 // What it read goes to disk, if it sits in a reserve.
 static void drop(Schedule *s, TaskId id) {
-    const Task *task = task_of(s, id);
-    PartId read = task->parts[0];
-    act(s,
-        (Action){.kind = ACTION_DROP, .stage = task->stage, .node = task->node, .task = id});
-    lose_task(s, id);
-    const Part *part = part_of(s, read);
-    bool idle = part->state == PART_RESIDENT && part->idle == part->readers;
-    if (idle && part->purse == PURSE_RESERVE) spill_part(s, node_of(s, part->node), read);
+    Reserved reserved = reserved_of(s, task_of(s, id));
+    task_drop(s, id);
+    for (uint32_t i = 0; i < reserved.count; i++) {
+        const Part *part = part_of(s, reserved.parts[i]);
+        bool idle = part->state == PART_RESIDENT && part->idle == part->readers;
+        if (idle) spill_part(s, node_of(s, part->node), reserved.parts[i]);
+    }
 }
 
 static bool drop_in_the_way(Schedule *s, const Item *work) {
@@ -286,16 +315,55 @@ static PartId *child_link(Schedule *s, Item *item, PartId id) {
 // Does nobody want any more what it was to make again?
 static bool is_useless(const Item *item) { return item->again && !item->children.i; }
 
-void reruns_judge(Schedule *s) {
+bool reruns_judge(Schedule *s) {
+    bool any = false;
     for (ItemId id = s->reruns; id.i;) {
         ItemId next = item_of(s, id)->newer;
-        if (is_useless(item_of(s, id)) && item_of(s, id)->state == ITEM_READY) {
-            ready_remove(s, id);
+        const Item *item = item_of(s, id);
+        if (is_useless(item)) {
+            if (item->state == ITEM_READY) ready_remove(s, id);
+            if (item->state == ITEM_WAITING) stop_waiting(s, id);
+            if (item->state == ITEM_TAKEN) task_cancel_of(s, id);
             item_end(s, id);
             next = s->reruns;  // Others may have gone with it.
+            any = true;
         }
         id = next;
     }
+    return any;
+}
+
+// How often does the task hold the partition in vain? It is canceled; or its launch took it, and
+// will not come to it because of a bound.
+static uint32_t held_in_vain(const Schedule *s, const Task *task, PartId id) {
+    uint32_t held = 0;
+    for (int i = 0; i < 2 && task->state == TASK_CANCELED; i++) held += task->parts[i].i == id.i;
+    for (ItemId more = task->chain; more.i; more = s->items[more.i].sibling) {
+        const Item *item = &s->items[more.i];
+        held += item->part.i == id.i && is_behind_bound(s, item);
+    }
+    return held;
+}
+
+// Does nobody wait for it?
+static bool is_left(const Schedule *s, PartId id) {
+    uint32_t readers = s->parts[id.i].readers;
+    for (uint32_t n = 0; n < s->node_count; n++)
+        for (TaskId t = s->nodes[n].tasks; t.i; t = s->tasks[t.i].node_next)
+            readers -= held_in_vain(s, &s->tasks[t.i], id);
+    return !readers;
+}
+
+void rerun_let_go(Schedule *s, ItemId id) {
+    PartId *link = &item_of(s, id)->children;
+    while (link->i) {
+        Part *part = part_of(s, *link);
+        if (is_left(s, *link))
+            *link = part->next, part->child = false;
+        else
+            link = &part->next;
+    }
+    s->recheck |= is_useless(item_of(s, id));
 }
 
 void lost_drop(Schedule *s, PartId id) {
@@ -329,7 +397,9 @@ bool rerun_output(Schedule *s, Task *task, const Event *event) {
         break_off(s, "a partition that was made again is not the same");
     *child_link(s, item, id) = part->next;
     part->child = false, part->next = part->prior = (PartId){0};
-    if (known) act(s, (Action){.kind = ACTION_FREE, .data = part->data, .stage = part->stage});
+    if (known && !part->parted)
+        act(s, (Action){.kind = ACTION_FREE, .data = part->data, .stage = part->stage});
+    part->parted = false;
     int64_t bytes = ledger_charged(event->bytes);
     ledger_fit(&node_of(s, task->node)->ledger, &s->reserves, task_room(task, ROOM_OUTPUT),
                task->stage, task->output, bytes);
@@ -349,28 +419,36 @@ bool rerun_output(Schedule *s, Task *task, const Event *event) {
 
 // ---- rows in breakers ---------------------------------------------------------------------------
 
-enum { COVERED_MAX = 64 };  // Items of a stage that a node keeps before it has to flush.
+enum : int64_t { COVERED_BUSY = 30'000'000'000 };  // Work that the loss of a node may cost.
 
 static void flush(Schedule *s, StageId stage, NodeId id) {
     NodeState *node = node_of(s, id);
     if (!node->covered[stage.i].i || node->flushing[stage.i].i) return;
     node->flushing[stage.i] = node->covered[stage.i];
     node->covered[stage.i] = (ItemId){0}, node->covered_count[stage.i] = 0;
+    node->covered_busy[stage.i] = 0;
     node->answers_due++, s->answers_due++;
     act(s, (Action){.kind = ACTION_FLUSH, .stage = stage, .node = id});
 }
 
-void item_cover(Schedule *s, ItemId id, NodeId node) {
+void item_cover(Schedule *s, ItemId id, const Task *task) {
     Item *item = item_of(s, id);
+    NodeId node = task->node;
     NodeState *on = node_of(s, node);
     StageId stage = item->stage;
+    on->covered_busy[stage.i] += task->busy;
     go(s, &item->state, ITEM_COVERED);
     PartId part = item->part;
     item->part = (PartId){0}, item->task = item->twin = (TaskId){0}, item->node = node;
     item->sibling = on->covered[stage.i];
     on->covered[stage.i] = id;
-    if (++on->covered_count[stage.i] >= COVERED_MAX) flush(s, stage, node);
+    bool many = ++on->covered_count[stage.i] >= s->covered_max;
+    if (many || on->covered_busy[stage.i] >= COVERED_BUSY) flush(s, stage, node);
     if (part.i) part_done(s, part);
+}
+
+void flush_node(Schedule *s, NodeId node) {
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) flush(s, (StageId){i}, node);
 }
 
 void flush_stage(Schedule *s, StageId stage) {
@@ -378,15 +456,22 @@ void flush_stage(Schedule *s, StageId stage) {
     for (uint32_t n = 0; n < s->node_count; n++) flush(s, stage, (NodeId){(uint16_t)n});
 }
 
+static void end_covered(Schedule *s, ItemId *list) {
+    while (list->i) {
+        ItemId id = *list;
+        *list = item_of(s, id)->sibling;
+        state_of(s, item_of(s, id)->stage)->ended++;
+        item_free(s, id);
+    }
+}
+
+// What ended while the node made others safe is safe with them: a part of a breaker goes whole.
 void on_flushed(Schedule *s, const Event *event) {
     NodeState *node = node_of(s, event->node);
     node->answers_due--, s->answers_due--;
-    while (node->flushing[event->stage.i].i) {
-        ItemId id = node->flushing[event->stage.i];
-        node->flushing[event->stage.i] = item_of(s, id)->sibling;
-        item_free(s, id);
-        state_of(s, event->stage)->ended++;
-    }
+    end_covered(s, &node->flushing[event->stage.i]);
+    end_covered(s, &node->covered[event->stage.i]);
+    node->covered_count[event->stage.i] = 0, node->covered_busy[event->stage.i] = 0;
     judge_over(s, event->stage);
 }
 
@@ -419,12 +504,19 @@ static void lose_task(Schedule *s, TaskId id) {
     task_end(s, id);
 }
 
+void task_drop(Schedule *s, TaskId id) {
+    const Task *task = task_of(s, id);
+    act(s,
+        (Action){.kind = ACTION_DROP, .stage = task->stage, .node = task->node, .task = id});
+    lose_task(s, id);
+}
+
 static void lose_covered(Schedule *s, ItemId list) {
     while (list.i) {
         ItemId id = list;
         Item *item = item_of(s, id);
         list = item->sibling;
-        if (state_of(s, item->stage)->stopped) {
+        if (state_of(s, item->stage)->stopped || is_behind_bound(s, item)) {
             item_free(s, id);
             continue;
         }
@@ -434,25 +526,101 @@ static void lose_covered(Schedule *s, ItemId list) {
     }
 }
 
-void on_node_lost(Schedule *s, const Event *event) {
-    NodeState *node = node_of(s, event->node);
-    if (!node->up) return;
-    node->up = false;
+// The launch that took it must not come to it: the data that it was told is gone.
+static void make_stale(Schedule *s, const Task *task, PartId id) {
+    for (ItemId more = task->chain; more.i; more = item_of(s, more)->sibling)
+        if (item_of(s, more)->part.i == id.i) item_of(s, more)->stale = true;
+}
+
+// What tasks read stays until they have ended, as a partition that nobody finds by its name.
+static void part_from(Schedule *s, PartId id) {
+    const Part was = *part_of(s, id);
+    PartId left = part_new(s, (Part){.state = was.state == PART_SPILLED ? PART_SPILLED
+                                                                        : PART_RESIDENT,
+                                     .purse = was.purse,
+                                     .room = was.room,
+                                     .stage = was.stage,
+                                     .node = was.node,
+                                     .bytes = was.bytes,
+                                     .rows = was.rows,
+                                     .data = was.data});
+    for (uint32_t n = 0; n < s->node_count; n++) {
+        for (TaskId t = s->nodes[n].tasks; t.i; t = task_of(s, t)->node_next) {
+            Task *task = task_of(s, t);
+            make_stale(s, task, id);
+            for (int i = 0; i < 2; i++) {
+                if (task->parts[i].i != id.i) continue;
+                task->parts[i] = left;
+                part_of(s, left)->readers++, part_of(s, id)->readers--;
+            }
+        }
+    }
+    part_of(s, id)->parted = true;
+    lose_part(s, id);
+    if (!part_of(s, left)->readers) part_free(s, left);
+}
+
+void on_part_lost(Schedule *s, const Event *event) {
+    Part *part = part_of(s, event->part);
+    bool writing = part->state == PART_SPILLING || part->state == PART_DROPPED;
+    bool there = writing || part->state == PART_RESIDENT || part->state == PART_SPILLED;
+    if (!there || part->data != event->data) return;
+    if (s->node_count == 1 || stage_of(s, part->name.root)->kind == STAGE_ZIP) {
+        break_off(s, "a partition is lost that has no recipe: of one node, or of rows of a zip");
+        return;
+    }
+    if (writing) {
+        node_of(s, part->node)->spilling--, node_of(s, part->node)->answers_due--;
+        s->answers_due--;
+    }
+    if (part->state == PART_DROPPED) {
+        part_free(s, event->part);
+        return;
+    }
+    part_from(s, event->part);
+    if (!part->readers)
+        lost_drop(s, event->part);
+    else if (part->idle)
+        want(s, event->part);
+}
+
+// All partitions of the node, and those that are being written.
+static void lose_parts(Schedule *s, NodeState *node) {
     for (PartId id = node->parts; id.i;) {
         PartId next = part_of(s, id)->node_next;
         lose_part(s, id);
         id = next;
     }
+    s->answers_due -= node->spilling;
+    node->answers_due -= node->spilling, node->spilling = 0;
+}
+
+void breakers_lose(Schedule *s, NodeState *node) {
+    for (uint16_t b = 0; b < s->plan.breaker_count; b++) {
+        int64_t held = node->ledger.held[b];
+        ledger_release(&node->ledger, &s->reserves, (BreakerId){b}, held);
+        s->breakers[b].total -= held, node->shrinking[b] = false;
+    }
+}
+
+// What the process on the node had: tasks, and what breakers held.
+static void lose_process(Schedule *s, NodeState *node) {
     while (node->tasks.i) lose_task(s, node->tasks);
-    for (uint16_t b = 0; b < s->plan.breaker_count; b++)
-        s->breakers[b].total -= node->ledger.held[b], node->shrinking[b] = false;
-    s->answers_due -= node->answers_due;
-    node->answers_due = 0, node->spilling = 0;
+    breakers_lose(s, node);
+    // What is written of partitions that outlive it, the caller writes.
+    s->answers_due -= node->answers_due - node->spilling;
+    node->answers_due = node->spilling;
     spent_forget(s, node);
+}
+
+void node_lose(Schedule *s, NodeId id) {
+    NodeState *node = node_of(s, id);
+    if (!s->plan.shares) lose_parts(s, node);
+    lose_process(s, node);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         ItemId covered = node->covered[i], flushing = node->flushing[i];
         node->covered[i] = node->flushing[i] = (ItemId){0};
-        node->covered_count[i] = 0;
+        node->covered_count[i] = 0, node->covered_busy[i] = 0;
         lose_covered(s, covered);
         lose_covered(s, flushing);
     }
@@ -460,13 +628,6 @@ void on_node_lost(Schedule *s, const Event *event) {
         const Part *part = &s->parts[i];
         if (part->state == PART_LOST && part->idle) want(s, (PartId){i});
     }
-    ledger_init(&node->ledger, &s->reserves, plan_node(&s->plan, event->node)->memory);
-    share_out(s);
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
-    touch(s, event->node);
-}
-
-void on_node_up(Schedule *s, const Event *event) {
-    node_of(s, event->node)->up = true;
-    touch(s, event->node);
+    if (!s->plan.shares)
+        ledger_init(&node->ledger, &s->reserves, node->memory);
 }

@@ -10,6 +10,7 @@ enum { PAUSED_TASKS_MAX = 4096, PARTS_MAX = 1 << 18, ACTIONS_SPARE = 4096 };
 
 typedef struct Sizes {
     uint32_t parts, items, tasks, places, actions, nodes;
+    uint32_t parts_read;  // Found lost while tasks read them.
 } Sizes;
 
 // Every partition is charged, so that memory bounds their number; what is spilled is bounded by
@@ -22,6 +23,18 @@ static uint32_t parts_of(const CorePlan *plan) {
     return parts > PARTS_MAX || plan->edge_count > 1 ? PARTS_MAX : (uint32_t)parts;
 }
 
+// Of each stage and node. A node that has ended many small items makes them safe before it has
+// worked long.
+static uint32_t covered_of(const CorePlan *plan) {
+    enum : uint32_t { LEAST = 64, MOST = 4096 };
+    uint32_t fillers = 0, nodes = plan_node_count(plan);
+    for (uint16_t s = 0; s < plan->stage_count; s++) fillers += plan->stages[s].fill_count > 0;
+    if (nodes == 1 || fillers == 0) return 0;
+    uint32_t each = PARTS_MAX / (nodes * fillers);
+    if (plan->covered_max) return plan->covered_max;
+    return each < LEAST ? LEAST : each > MOST ? MOST : each;
+}
+
 static Sizes sizes_of(const CorePlan *plan) {
     Sizes sizes = {.tasks = PAUSED_TASKS_MAX + 1, .nodes = plan_node_count(plan)};
     uint32_t fan = 1, depth = plan->edge_count < TREE_MAX ? plan->edge_count : TREE_MAX;
@@ -31,8 +44,10 @@ static Sizes sizes_of(const CorePlan *plan) {
     }
     sizes.parts = parts_of(plan);
     sizes.items = sizes.parts * fan + 2 * sizes.tasks + 1;
+    if (covered_of(plan)) sizes.items += PARTS_MAX;
     sizes.places = sizes.items * (depth + 1) + 2 * plan->edge_count * TREE_MAX + 1;
     sizes.actions = 2 * sizes.tasks + sizes.parts + ACTIONS_SPARE;
+    sizes.parts_read = sizes.nodes > 1 ? sizes.tasks : 0;
     return sizes;
 }
 
@@ -53,7 +68,7 @@ static void lay_out(Schedule *s, const Sizes *sizes, const CorePlan *plan) {
     s->slots = take(&at, plan->stage_count, sizeof *s->slots);
     s->roomy = take(&at, plan->stage_count, sizeof *s->roomy);
     s->spare = take(&at, plan->stage_count, sizeof *s->spare);
-    s->parts = take(&at, sizes->parts, sizeof *s->parts);
+    s->parts = take(&at, sizes->parts + sizes->parts_read, sizeof *s->parts);
     s->items = take(&at, sizes->items, sizeof *s->items);
     s->tasks = take(&at, sizes->tasks, sizeof *s->tasks);
     s->actions = take(&at, sizes->actions, sizeof *s->actions);
@@ -88,7 +103,8 @@ size_t schedule_bytes(const CorePlan *plan) {
                    aligned(sizes.tasks * sizeof(HeapEntry));
     return plan->stage_count * heaps + aligned(sizeof(Schedule)) +
            aligned(sizes.nodes * sizeof(NodeState)) + aligned(sizes.nodes * sizeof(NodeId)) +
-           3 * aligned(plan->stage_count * sizeof(NodeSet)) + aligned(sizes.parts * sizeof(Part)) +
+           3 * aligned(plan->stage_count * sizeof(NodeSet)) +
+           aligned((sizes.parts + sizes.parts_read) * sizeof(Part)) +
            aligned(sizes.items * sizeof(Item)) + aligned(sizes.tasks * sizeof(Task)) +
            aligned(sizes.actions * sizeof(Action)) + aligned(sizes.places * sizeof(Place));
 }
@@ -102,26 +118,44 @@ static CoreFault nodes_init(Schedule *s) {
         if (!ledger_init(&s->nodes[n].ledger, &s->reserves, kind->memory))
             return CORE_MEMORY_BELOW_MINIMUM;
         s->nodes[n].up = true;
+        s->nodes[n].memory = kind->memory;
         touch(s, id);
     }
     if (s->node_count == 1) slots_judge_one(s);
     return CORE_OK;
 }
 
-static void stages_init(Schedule *s) {
+// Where no node could run any, as many as all nodes could.
+static uint32_t width_of(const Schedule *s, StageId id) {
+    Area area = shape_area(&s->shape, id);
+    NodeCounts all = plan_counts(&s->plan), most = area_counts(&s->plan, &all, area);
+    NodeCounts nodes = area_counts(&s->plan, &s->usable, area);
+    uint32_t width = counts_width(&s->plan, &nodes, stage_of(s, id));
+    return width ? width : counts_width(&s->plan, &most, stage_of(s, id));
+}
+
+void widths_judge(Schedule *s) {
     uint32_t fixed[STAGES_MAX];
-    policy_fixed_slots(&s->plan, fixed);
+    if (s->policy->fixed) policy_fixed_slots(&s->plan, &s->shape, fixed);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageState *state = &s->stages[i];
+        state->width = width_of(s, (StageId){i});
+        if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
+        set_put(&s->full, (StageId){i}, state->running >= state->width);
+    }
+}
+
+static void stages_init(Schedule *s) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageState *state = &s->stages[i];
         const CoreStage *stage = &s->plan.stages[i];
-        state->width = plan_width(&s->plan, stage);
-        if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
         state->units = stage->kind == STAGE_SOURCE ? stage->units : UNITS_LATER;
-        if (!state->width) set_add(&s->full, (StageId){i});
         state->bound = UINT32_MAX;
         state->unit_bytes = stage->unit_bytes;
     }
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) s->breakers[b].state = BREAKER_FILLING;
+    s->usable = plan_counts(&s->plan);
+    widths_judge(s);
 }
 
 CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int64_t *minimum) {
@@ -136,6 +170,7 @@ CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int6
     clear_records(s, plan);
     s->part_max = sizes.parts, s->item_max = sizes.items, s->task_max = sizes.tasks;
     s->action_max = sizes.actions;
+    s->covered_max = covered_of(plan);
     s->part_count = s->item_count = s->task_count = 1;
     if (!shape_make(&s->shape, plan, s->policy->staged)) return CORE_PLAN_TOO_WIDE;
     reserves_make(&s->reserves, plan, &s->shape);
@@ -179,7 +214,9 @@ static void on_skip(Schedule *s, const Event *event) {
 
 static void on_start(Schedule *s, const Event *event) {
     double memory = 0;
-    for (uint32_t n = 0; n < s->node_count; n++) memory += (double)s->nodes[n].ledger.common;
+    for (uint32_t n = 0; n < s->node_count; n++)
+        if (s->nodes[n].up) memory += (double)s->nodes[n].ledger.common;
+    pacing_nodes(&s->pacing, &s->plan, &s->shape, &s->usable);
     pacing_init(&s->pacing, &s->plan, s->policy->admission, memory, event->now);
     s->started = true;
     roots_start(s);
@@ -188,17 +225,19 @@ static void on_start(Schedule *s, const Event *event) {
 
 // Slots that each stage could have now: those that the sources do not hold.
 static void count_slots(Schedule *s) {
-    uint64_t used[RESOURCES_MAX] = {0};
+    double used[AREAS][RESOURCES_MAX] = {0};
     for (uint16_t i = 0; i < s->plan.stage_count; i++)
         for (uint8_t r = 0; r < s->plan.resource_count; r++)
             if (s->plan.stages[i].kind == STAGE_SOURCE)
-                used[r] += (uint64_t)s->stages[i].running * s->plan.stages[i].demand[r];
+                used[shape_area(&s->shape, (StageId){i})][r] +=
+                    (double)s->stages[i].running * s->plan.stages[i].demand[r];
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const CoreStage *stage = &s->plan.stages[i];
+        Area area = shape_area(&s->shape, (StageId){i});
         s->pacing.slots[i] = 0;
         for (uint8_t r = 0; r < s->plan.resource_count; r++) {
             if (!stage->demand[r]) continue;
-            double fit = (double)(plan_capacity(&s->plan, r) - used[r]) / stage->demand[r];
+            double fit = (s->pacing.capacity[area][r] - used[area][r]) / stage->demand[r];
             double *slots = &s->pacing.slots[i];
             if (*slots == 0 || fit < *slots) *slots = fit > 0 ? fit : 1e-9;
         }
@@ -227,12 +266,23 @@ static void handle(Schedule *s, const Event *event) {
     case EVENT_FLUSHED: on_flushed(s, event); break;
     case EVENT_NODE_LOST: on_node_lost(s, event); break;
     case EVENT_NODE_UP: on_node_up(s, event); break;
+    case EVENT_NODE_DRAIN: on_node_drain(s, event); break;
+    case EVENT_PART_LOST: on_part_lost(s, event); break;
+    case EVENT_MEMORY: on_memory(s, event); break;
     case EVENT_TICK: s->timer = 0; break;
     }
 }
 
 // Nothing runs, and nothing that was asked for is outstanding.
 static bool is_stuck(const Schedule *s) { return !s->running && !s->answers_due && s->items_live; }
+
+// Is there work of a stage that no node which is up could run?
+static bool waits_for_node(const Schedule *s) {
+    for (uint16_t w = 0; w < s->words; w++)
+        for (uint64_t left = with_any(s, w); left; left &= left - 1)
+            if (!has_node(s, word_first(w, left))) return true;
+    return false;
+}
 
 static bool all_over(const Schedule *s) {
     bool over = s->started && s->over_count == s->plan.stage_count && !s->items_live && !s->running;
@@ -271,6 +321,8 @@ Actions schedule_step(Schedule *s, const Event *event) {
     int64_t timer = s->timer;
     if (s->started) advance(s, event->now);
     if (!s->wrong) handle(s, event);
+    if (s->owing) debts_pay(s);
+    if (s->draining) drains_judge(s);
     if (!s->started) return (Actions){s->actions, s->action_count};
     fill_slots(s);
     while (s->recheck && !s->wrong) {
@@ -326,6 +378,7 @@ uint8_t schedule_region(const Schedule *s, StageId root, uint8_t node) {
 bool schedule_closed(const Schedule *s, EdgeId edge) { return s->closed[edge.i]; }
 const Shape *schedule_shape(const Schedule *s) { return &s->shape; }
 
+int64_t schedule_minimum(const Schedule *s) { return s->reserves.minimum; }
 const Ledger *schedule_ledger(const Schedule *s, NodeId node) { return &s->nodes[node.i].ledger; }
 uint32_t schedule_parts(const Schedule *s) { return s->parts_live; }
 uint16_t schedule_spools(const Schedule *s) { return s->shape.spool_count; }
@@ -383,16 +436,19 @@ static const char *check_all(const Schedule *s) {
     if (stages) return stages;
     for (uint32_t n = 0; n < s->node_count; n++) {
         int64_t used = ledger_stubs_common(&s->nodes[n].ledger, s->plan.stubs_free), stubs = 0;
+        uint32_t writing = 0;
         for (TaskId t = s->nodes[n].tasks; t.i; t = s->tasks[t.i].node_next)
             used += task_common(s, &s->tasks[t.i]);
         for (uint32_t i = 1; i < s->part_count; i++) {
             const Part *part = &s->parts[i];
             bool there = part->state != PART_NONE && part->node.i == n;
+            writing += there && (part->state == PART_SPILLING || part->state == PART_DROPPED);
             if (there && part->state == PART_SPILLED) stubs += s->plan.stub_bytes;
             if (there)
                 used += ledger_common_of(&s->reserves, part->room, part->stage, part->purse,
                                          part->bytes);
         }
+        if (writing != s->nodes[n].spilling) return "what is being written does not add up";
         if (stubs != s->nodes[n].ledger.stubs) return "stubs of partitions do not add up";
         const char *wrong = check_node(s, (NodeId){(uint16_t)n}, used);
         if (wrong) return wrong;
@@ -411,7 +467,7 @@ const char *schedule_check(const Schedule *s, bool whole) {
         return "breakers hold what is for tasks";
     if (promised + ledger->reserved_used > ledger->common + s->reserves.minimum)
         return "the ledger gave more than memory";
-    if (is_stuck(s)) return "work is left and nothing moves";
+    if (is_stuck(s) && !waits_for_node(s)) return "work is left and nothing moves";
     if (!whole) return nullptr;
     const char *idle = check_idle(s);
     return idle ? idle : check_all(s);

@@ -47,7 +47,7 @@ typedef enum EventKind : uint8_t {
     EVENT_BOUND,      // Of the root `stage`, the units from `unit` on are not wanted, nor anything
                       // that was made of them down to the next breakers. A bound only gets lower.
                       // Zips that its rows come into make no more pieces; what comes to them, or
-                      // to a zip after its own bound, goes nowhere. One node only.
+                      // to a zip after its own bound, goes nowhere.
     EVENT_DRAIN,      // The run ends early, with what has begun. What comes into breakers is for
                       // the next run: from now on each is complete before it is freed.
     EVENT_CUT,        // A running task of a root (CoreStage.serial) knows where its unit ends.
@@ -61,9 +61,25 @@ typedef enum EventKind : uint8_t {
     EVENT_SHRUNK,     // Answers ACTION_SHRINK: `breaker` wrote `bytes` of `node` to disk.
     EVENT_FINISHED,   // Answers ACTION_FINISH: `breaker` has `count` units of `bytes` each; or
                       // UNITS_LATER: EVENT_UNITS says how many, for each of its readers.
-    EVENT_FLUSHED,    // Answers ACTION_FLUSH: what `stage` had put into breakers on `node` is safe.
-    EVENT_NODE_LOST,  // Nothing more comes from `node`, and what it had is gone.
-    EVENT_NODE_UP,    // `node` can be used, again and empty.
+    EVENT_FLUSHED,    // Answers ACTION_FLUSH: what tasks of `stage` that have ended on `node` put
+                      // into breakers is safe, all of it.
+    EVENT_NODE_LOST,  // Nothing more comes from `node`, and what it had is gone. Of a plan that
+                      // shares, partitions stay: those too that are being written. Also before
+                      // the start: the plan names as many nodes as there may ever be, and the
+                      // caller takes away those that are not there yet.
+    EVENT_NODE_UP,    // `node` can be used, again and empty; of a plan that shares, with the
+                      // partitions that are left there.
+    EVENT_NODE_DRAIN, // `node`, which is not the first, is to begin nothing more. What runs there
+                      // goes on, what is paused is dropped. ACTION_NODE_IDLE says when nothing is
+                      // left, unless the node is lost before; EVENT_NODE_UP ends the drain.
+    EVENT_PART_LOST,  // The `data` of `part` cannot be used: a task whose launch took it has found
+                      // that, and says so before it fails (EVENT_FAILED). It is made again, and the
+                      // data is freed when no task reads it. Of what is being written this
+                      // answers ACTION_SPILL. It is not of rows of a zip, and nodes are several.
+                      // What is said of data that was made again since counts for nothing.
+    EVENT_MEMORY,     // From now on `node` has `bytes` of memory: the minimum of schedule_init at
+                      // least, what the plan says at most. What was given beyond comes back as it
+                      // becomes free.
     EVENT_TICK,       // The time that ACTION_TIMER asked for.
 } EventKind;
 
@@ -96,11 +112,12 @@ typedef enum ActionKind : uint8_t {
     ACTION_UNEVEN,  // One side of the zip `stage` has come to its end, and the other has one more
                     // row, which piece `unit` would begin with. The zip makes no more pieces.
     ACTION_ADD,     // The launch before takes this partition too, after the others. `load`: it
-                    // is brought when the task comes to it.
+                    // is brought when the task comes to it. `item`, `outputs`: of this partition.
     ACTION_RESUME,  // A paused task goes on. `denied`: without the bytes that it asked for.
     ACTION_GO_ON,   // Answers OUTPUT, NEXT and NEED: the task keeps its slot.
     ACTION_PAUSE,   // Answers the same events: the task gives its slot back.
-    ACTION_CANCEL,  // A running task is to stop; its last event is EVENT_DONE.
+    ACTION_CANCEL,  // A running task is to stop; its last event is EVENT_DONE. Also answers NEXT,
+                    // where the next partition of a launch is not wanted or was found lost.
     ACTION_DROP,    // A paused task is to be forgotten.
     ACTION_FREE,    // Nobody needs the partition any more.
     ACTION_SPILL,   // Write the partition to disk.
@@ -109,6 +126,8 @@ typedef enum ActionKind : uint8_t {
     ACTION_FINISH,  // All rows of the breaker are in.
     ACTION_FLUSH,   // Make safe what tasks of the stage put into breakers on the node.
     ACTION_CLOSE,   // Nobody needs the breaker any more.
+    ACTION_NODE_IDLE,  // On the node that drains nothing is left but partitions. What its breakers
+                       // held there counts no more.
     ACTION_TIMER,   // Send EVENT_TICK at `at`.
     ACTION_END,     // All work is done.
     ACTION_BROKEN,  // The events contradict the table of states: `text`. Nothing more happens.
@@ -126,6 +145,17 @@ typedef struct Action {
     bool load;     // Its input is not in the memory of the node: it brings it first.
     bool again;
     bool denied;
+    // Of a launch: the number of what it works on. Each attempt at that has the same one: a second
+    // one beside a slow one, and those after a loss or a failure. Only `again` makes outputs anew
+    // under another number. `outputs`: those that attempts before have handed over; UINT32_MAX:
+    // all, and one has come to its end.
+    //
+    // A number means nothing else as long as an attempt runs or is paused. After that any launch
+    // may use it for other work, and no action says so. So whoever counts each output once keeps by
+    // number how many it took, and sets that to `outputs` at each LAUNCH, PIECE and ADD. It takes
+    // what a task hands over beyond, and nothing of a canceled task. Nothing has to be forgotten.
+    uint32_t item, outputs;
+    PartId side;   // Of a piece: the partition of `other`.
     uint64_t data, other;
     int64_t row, other_row, rows;
     int64_t bytes, at;
@@ -181,6 +211,7 @@ uint8_t schedule_region(const Schedule *schedule, StageId root, uint8_t node);
 bool schedule_closed(const Schedule *schedule, EdgeId edge);
 const Shape *schedule_shape(const Schedule *schedule);
 const Ledger *schedule_ledger(const Schedule *schedule, NodeId node);
+int64_t schedule_minimum(const Schedule *schedule);   // As schedule_init says.
 uint32_t schedule_parts(const Schedule *schedule);    // Alive.
 uint16_t schedule_spools(const Schedule *schedule);   // Edges.
 uint64_t schedule_twins(const Schedule *schedule);    // Second attempts.

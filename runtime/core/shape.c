@@ -17,11 +17,29 @@ const NodeKind *plan_node(const CorePlan *plan, NodeId node) {
     return kind;
 }
 
-uint64_t plan_capacity(const CorePlan *plan, uint8_t resource) {
+NodeCounts plan_counts(const CorePlan *plan) {
+    NodeCounts counts = {0};
+    for (uint8_t k = 0; k < plan->node_kinds; k++) counts.of[k] = plan->nodes[k].count;
+    return counts;
+}
+
+NodeCounts area_counts(const CorePlan *plan, const NodeCounts *nodes, Area area) {
+    if (area == AREA_HOME) return (NodeCounts){{1}};
+    NodeCounts counts = *nodes;
+    counts.of[0] -= plan->leads;
+    return counts;
+}
+
+uint64_t counts_capacity(const CorePlan *plan, const NodeCounts *nodes, uint8_t resource) {
     uint64_t sum = 0;
     for (uint8_t k = 0; k < plan->node_kinds; k++)
-        sum += (uint64_t)plan->nodes[k].count * plan->nodes[k].capacity[resource];
+        sum += (uint64_t)nodes->of[k] * plan->nodes[k].capacity[resource];
     return sum;
+}
+
+uint64_t plan_capacity(const CorePlan *plan, uint8_t resource) {
+    NodeCounts all = plan_counts(plan);
+    return counts_capacity(plan, &all, resource);
 }
 
 // Tasks that fit on one node of the kind, by what they demand.
@@ -45,15 +63,19 @@ uint32_t plan_kind_width(const CorePlan *plan, const NodeKind *kind, const CoreS
     return is_free(plan, stage) ? FREE_TASKS_MAX : (uint32_t)kind_width(plan, kind, stage);
 }
 
-uint32_t plan_width(const CorePlan *plan, const CoreStage *stage) {
+uint32_t counts_width(const CorePlan *plan, const NodeCounts *nodes, const CoreStage *stage) {
     uint64_t width = 0;
     bool free = is_free(plan, stage);
-    if (free) width = (uint64_t)FREE_TASKS_MAX * plan_node_count(plan);
-    for (uint8_t k = 0; !free && k < plan->node_kinds; k++)
-        width += plan->nodes[k].count * kind_width(plan, &plan->nodes[k], stage);
+    for (uint8_t k = 0; k < plan->node_kinds; k++)
+        width += nodes->of[k] * (free ? FREE_TASKS_MAX : kind_width(plan, &plan->nodes[k], stage));
     if (stage->limit) width = 1;
     if (stage->concurrency && stage->concurrency < width) width = stage->concurrency;
     return width > UINT32_MAX ? UINT32_MAX : (uint32_t)width;
+}
+
+uint32_t plan_width(const CorePlan *plan, const CoreStage *stage) {
+    NodeCounts all = plan_counts(plan);
+    return counts_width(plan, &all, stage);
 }
 
 // ---- trees --------------------------------------------------------------------------------------
@@ -383,7 +405,18 @@ static void above_make(Shape *shape, const CorePlan *plan) {
         // A piece of a zip has no recipe: what is made of it must not be lost.
         StageKind kind = plan->stages[s].kind;
         bool zipped = kind == STAGE_ZIP || bits_meet(above, &shape->zips, shape->words);
-        if (zipped || kind == STAGE_SINK) set_add(&shape->home, own);
+        if (zipped || kind == STAGE_SINK || plan->stages[s].home) set_add(&shape->home, own);
+    }
+}
+
+static void areas_make(Shape *shape, const CorePlan *plan) {
+    bool several = plan_node_count(plan) > 1;
+    for (uint16_t w = 0; w < shape->words; w++) {
+        uint64_t all = shape->all.words[w], home = shape->home.words[w];
+        shape->first.words[w] = plan->leads ? home : all;
+        shape->others.words[w] = all & ~home;
+        shape->areas[AREA_WIDE].words[w] = plan->leads ? all & ~home : all;
+        shape->areas[AREA_HOME].words[w] = several ? home : 0;
     }
 }
 
@@ -426,6 +459,7 @@ bool shape_make(Shape *shape, const CorePlan *plan, bool staged) {
     if (!trees_make(shape, plan) || is_too_deep(shape, plan)) return false;
     if (!stages_make(shape, plan)) return false;
     above_make(shape, plan);
+    areas_make(shape, plan);
     breakers_make(shape, plan);
     waits_make(shape, plan);
     order_roots(shape, plan);

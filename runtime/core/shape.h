@@ -15,6 +15,13 @@
 
 #include <stddef.h>
 
+// Where stages may run: of several nodes, those at home on the first one.
+typedef enum Area : uint8_t {
+    AREA_WIDE,  // All nodes; of a plan that leads, all but the first.
+    AREA_HOME,  // The first node.
+    AREAS,
+} Area;
+
 enum { TREE_MAX = 64 };  // Edges that the outputs of one edge's consumer reach, counted by path.
 enum { DEPTH_MAX = 32 };       // Stage borders between a root and a sink.
 enum { DEMANDS_MAX = 65 };     // Different amounts of one resource, none among them.
@@ -53,8 +60,10 @@ typedef struct Shape {
     uint16_t words;                 // Of sets of stages, that are in use.
     StageSet all, all_roots, zips;
     StageSet batching;              // Stages that take rows together.
-    StageSet home;  // Stages that run on the first node, which is never lost: sinks, zips, and what
-                    // rows of zips come to, no breaker between.
+    StageSet home;  // Stages that run on the first node, which is never lost: sinks, zips, what
+                    // rows of zips come to, no breaker between, and what the plan says.
+    StageSet first, others;  // Stages that the first node runs; that each other one does.
+    StageSet areas[AREAS];   // Stages that take slots of an area. Of one node, all in the first.
     Demands demands[RESOURCES_MAX];
     uint8_t input_of[EDGES_MAX];  // The place of the edge among its consumer's inputs.
     StageSet fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];
@@ -79,7 +88,19 @@ static inline const StageSet *shape_fits(const Shape *shape, uint8_t resource, u
     return &demands->stages[i];
 }
 
+// Nodes by kind: all of a plan, or those that are up.
+typedef struct NodeCounts {
+    uint32_t of[NODE_KINDS_MAX];
+} NodeCounts;
+
+static inline Area shape_area(const Shape *shape, StageId stage) {
+    return set_has(&shape->areas[AREA_HOME], stage) ? AREA_HOME : AREA_WIDE;
+}
+
 uint32_t plan_node_count(const CorePlan *plan);
+NodeCounts plan_counts(const CorePlan *plan);
+// Of these nodes, those of an area.
+NodeCounts area_counts(const CorePlan *plan, const NodeCounts *nodes, Area area);
 const NodeKind *plan_node(const CorePlan *plan, NodeId node);
 // Of all nodes together.
 uint64_t plan_capacity(const CorePlan *plan, uint8_t resource);
@@ -87,5 +108,8 @@ uint64_t plan_capacity(const CorePlan *plan, uint8_t resource);
 uint32_t plan_kind_width(const CorePlan *plan, const NodeKind *kind, const CoreStage *stage);
 // Tasks of a stage that may run at once on all nodes.
 uint32_t plan_width(const CorePlan *plan, const CoreStage *stage);
+// The same of some of the nodes.
+uint64_t counts_capacity(const CorePlan *plan, const NodeCounts *nodes, uint8_t resource);
+uint32_t counts_width(const CorePlan *plan, const NodeCounts *nodes, const CoreStage *stage);
 
 #endif

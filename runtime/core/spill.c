@@ -6,8 +6,15 @@
 // ---- partitions ---------------------------------------------------------------------------------
 
 void part_waits(Schedule *s, const Item *item, int more) {
-    if (!item->part.i || item->side.i) return;
+    if (!item->part.i) return;
     Part *part = part_of(s, item->part);
+    if (item->side.i) {
+        // A piece of a zip, whose rows are none of the sides' any more.
+        Part *side = part_of(s, item->side);
+        part->idle = (uint16_t)(part->idle + more);
+        side->idle = (uint16_t)(side->idle + more);
+        return;
+    }
     Spool spool = s->shape.spools[stage_of(s, item->stage)->inputs[item->input].i];
     state_of(s, item->maker)->queued += more * part->bytes;
     state_of(s, item->maker)->queued_rows += more * item->rows;
@@ -153,6 +160,7 @@ static int64_t tasks_need(const Schedule *s, NodeId id) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const StageState *state = &s->stages[i];
         if (set_has(&s->over, (StageId){i}) || state->stopped) continue;
+        if (!set_has(node_runs(s, id), (StageId){i})) continue;
         int64_t one = 0, width = plan_kind_width(&s->plan, kind, &s->plan.stages[i]);
         for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) one += s->reserves.rooms[r][i];
         if (width > state->width) width = state->width;
@@ -178,6 +186,56 @@ void share_out(Schedule *s) {
         ledger->tasks_max = !fills ? INT64_MAX : part > least ? part : least;
         touch(s, (NodeId){(uint16_t)n});
     }
+}
+
+// ---- less memory --------------------------------------------------------------------------------
+
+// Breakers that hold what is owed write it: the largest first.
+static void shrink_for(Schedule *s, NodeId id) {
+    NodeState *node = node_of(s, id);
+    BreakerId breaker = {0};
+    int64_t bytes;
+    for (int64_t left = node->ledger.owed; left > 0; left -= bytes) {
+        bytes = s->plan.breaker_count ? largest(s, node, &breaker) : 0;
+        if (!bytes || !shrink(s, id, breaker)) return;
+    }
+}
+
+// Is anything owed, and does more of it come when partitions go to disk?
+static bool debt_pay(Schedule *s, NodeId id) {
+    NodeState *node = node_of(s, id);
+    if (!node->ledger.owed || !ledger_pay(&node->ledger)) return false;
+    touch(s, id);
+    return true;
+}
+
+void debts_pay(Schedule *s) {
+    bool paid = false;
+    s->owing = false;
+    for (uint32_t n = 0; n < s->node_count; n++) {
+        paid |= debt_pay(s, (NodeId){(uint16_t)n});
+        s->owing |= s->nodes[n].ledger.owed > 0;
+    }
+    if (paid) share_out(s);
+}
+
+void on_memory(Schedule *s, const Event *event) {
+    NodeState *node = node_of(s, event->node);
+    if (event->bytes < s->reserves.minimum) {
+        break_off(s, "a node is to have less memory than the minimum");
+        return;
+    }
+    node->memory = event->bytes;
+    ledger_set(&node->ledger, &s->reserves, event->bytes);
+    s->owing = true;
+    debts_pay(s);
+    share_out(s);
+    touch(s, event->node);
+    if (node->ledger.owed > 0) shrink_for(s, event->node);
+    double memory = 0;
+    for (uint32_t n = 0; n < s->node_count; n++)
+        if (s->nodes[n].up) memory += (double)s->nodes[n].ledger.common;
+    pacing_memory(&s->pacing, memory);
 }
 
 void on_hold(Schedule *s, const Event *event) {

@@ -4,6 +4,7 @@
 //   finish.c     outputs and ends of tasks        stop.c     what nobody wants any more
 //   spill.c      memory that is asked for         repair.c   nodes that are lost
 //   batch.c      several partitions for one launch
+//   drain.c      nodes that come, go and drain
 #ifndef SBC_RUNTIME_CORE_STATE_H
 #define SBC_RUNTIME_CORE_STATE_H
 
@@ -49,6 +50,9 @@ typedef struct NodeState {
     uint32_t used[RESOURCES_MAX];
     NodeWord words[BITS_WORDS];
     bool up, dirty;
+    int64_t memory;  // That it has now.
+    bool drains;  // It begins nothing.
+    bool idle;    // It drains, and only partitions are there.
     PartId spools[2];  // What could be spilled: in front of zips, and others.
     uint32_t spilling, answers_due;
     bool any_spent;
@@ -61,6 +65,7 @@ typedef struct NodeState {
     // By stage: items whose rows only breakers of the node hold; those that are being made safe.
     ItemId covered[STAGES_MAX], flushing[STAGES_MAX];
     uint16_t covered_count[STAGES_MAX];
+    int64_t covered_busy[STAGES_MAX];  // Nanoseconds that it takes to make their rows again.
 } NodeState;
 
 // Units of a source that were committed before the start.
@@ -73,6 +78,9 @@ struct Schedule {
     const Policy *policy;
     NodeState *nodes;
     uint32_t node_count;
+    bool owing;         // Some node has been given more memory than it has.
+    uint32_t draining;  // Nodes that drain and are not idle.
+    NodeCounts usable;  // Nodes that may begin work.
     // Of each stage: nodes with a free slot; of those, with common memory, and with a free reserve.
     NodeSet *slots, *roomy, *spare;
     NodeId *dirty;
@@ -81,6 +89,7 @@ struct Schedule {
     Item *items;
     Task *tasks;
     uint32_t part_max, item_max, task_max;
+    uint32_t covered_max;  // Items of a stage that a node keeps before it has to flush.
     uint32_t part_count, item_count, task_count;  // Ever used; 0 is none.
     uint32_t parts_live, tasks_live, items_live, running, outputs_open;
     PartId part_unused;
@@ -135,6 +144,8 @@ static inline NodeState *node_of(Schedule *s, NodeId id) { return &s->nodes[id.i
 // ---- schedule.c ---------------------------------------------------------------------------------
 
 void act(Schedule *s, Action action);
+// How many tasks of each stage may run at once, on the nodes that may begin work.
+void widths_judge(Schedule *s);
 // Changes a state; a change that the table does not know breaks the schedule.
 void go(Schedule *s, State *state, State to);
 void break_off(Schedule *s, const char *why);
@@ -203,11 +214,19 @@ void batch_end(Schedule *s, const Task *task);
 
 // Are there slots for a task of the stage, when one that holds `returned` has gone?
 bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint32_t *returned);
+// Is a node up that could run a task of the stage if it had nothing else?
+bool has_node(const Schedule *s, StageId stage);
+// Of the stages in a word, those with anything that could perhaps run.
+uint64_t with_any(const Schedule *s, uint16_t word);
 // Puts nodes that changed into the sets of stages that they have slots and memory for.
 void judge_nodes(Schedule *s);
 static inline bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
     if (s->node_count == 1) return s->nodes[0].words[stage.i / WORD_BITS].slots & stage_bit(stage);
     return node_set_has(&s->slots[stage.i], id);
+}
+// The stages that the node may run.
+static inline const StageSet *node_runs(const Schedule *s, NodeId id) {
+    return id.i ? &s->shape.others : &s->shape.first;
 }
 // Does the stage run on the first node only?
 static inline bool is_at_home(const Schedule *s, StageId stage) {
@@ -248,6 +267,10 @@ bool should_yield(Schedule *s, const Task *task);
 
 // ---- launch.c -----------------------------------------------------------------------------------
 
+// Outputs that attempts before have handed over; what is run again has come to its end before.
+static inline uint32_t outputs_before(const Item *item) {
+    return item->rerun ? UINT32_MAX : item->outputs;
+}
 // Does its input lie elsewhere?
 bool needs_load(const Schedule *s, const Item *item, NodeId node);
 // Room for one more input of the task from elsewhere, when it has done with those before.
@@ -318,6 +341,8 @@ void stage_stop(Schedule *s, StageId stage);
 void close_inputs(Schedule *s, StageId stage);
 void breaker_judge(Schedule *s, BreakerId breaker);
 void task_cancel(Schedule *s, TaskId id);
+// The item's task, which may be paused.
+void task_cancel_of(Schedule *s, ItemId item);
 
 // ---- spill.c ------------------------------------------------------------------------------------
 
@@ -328,6 +353,9 @@ void on_hold(Schedule *s, const Event *event);
 void on_release(Schedule *s, const Event *event);
 // Parts of the common pool: called when stages end and breakers change.
 void share_out(Schedule *s);
+void on_memory(Schedule *s, const Event *event);
+// What came back of memory that nodes do not have any more is given to nobody.
+void debts_pay(Schedule *s);
 // What an item that waits in front of a stage adds to the figures of its partition: +1, -1.
 void part_waits(Schedule *s, const Item *item, int more);
 // The task does not wait any more for what it must have.
@@ -347,9 +375,14 @@ bool deny_one(Schedule *s);
 
 // ---- repair.c -----------------------------------------------------------------------------------
 
-void on_node_lost(Schedule *s, const Event *event);
-void on_node_up(Schedule *s, const Event *event);
+// Nothing more comes from the node: what it had is gone.
+void node_lose(Schedule *s, NodeId node);
+// What breakers held on the node is not there any more.
+void breakers_lose(Schedule *s, NodeState *node);
+void on_part_lost(Schedule *s, const Event *event);
 void on_flushed(Schedule *s, const Event *event);
+// The paused task is forgotten; its work is ready again.
+void task_drop(Schedule *s, TaskId id);
 // The item waits until its partition is there again.
 void item_wait(Schedule *s, ItemId id);
 void stop_waiting(Schedule *s, ItemId id);
@@ -360,8 +393,10 @@ void lost_drop(Schedule *s, PartId id);
 // What a rerun hands over: a lost partition, or what was there before. True: it was lost.
 bool rerun_output(Schedule *s, Task *task, const Event *event);
 void rerun_remove(Schedule *s, ItemId id);
-// Ends reruns that are ready and that nobody needs: the tables that they probe may be gone.
-void reruns_judge(Schedule *s);
+// The rerun does not make again what is only held by tasks that are canceled, or not come to.
+void rerun_let_go(Schedule *s, ItemId rerun);
+// Ends reruns that nobody needs: the tables that they probe may be gone. False: there was none.
+bool reruns_judge(Schedule *s);
 // Nothing moves: what is first of some stage gets the memory or the place that it lacks from tasks
 // that are not, and begins. They are dropped, and their work is ready again. False: none began.
 bool make_way(Schedule *s);
@@ -369,9 +404,19 @@ bool make_way(Schedule *s);
 ItemId rerun_first(Schedule *s, StageId stage);
 // Is no work of the stage that is to be run again in front of it?
 bool rerun_is_first(Schedule *s, const Item *item);
-// Puts a finished item among those that only breakers of the node hold.
-void item_cover(Schedule *s, ItemId id, NodeId node);
-// Asks that all such items of the stage be made safe.
+// Puts the item of the task, which has ended, among those that only breakers of its node hold.
+void item_cover(Schedule *s, ItemId id, const Task *task);
+// Asks that all such items of the stage, or of the node, be made safe.
 void flush_stage(Schedule *s, StageId stage);
+void flush_node(Schedule *s, NodeId node);
+
+// ---- drain.c ------------------------------------------------------------------------------------
+
+static inline bool node_is_usable(const NodeState *node) { return node->up && !node->drains; }
+void on_node_lost(Schedule *s, const Event *event);
+void on_node_up(Schedule *s, const Event *event);
+void on_node_drain(Schedule *s, const Event *event);
+// Drops what is paused on nodes that drain, and says which of them are idle.
+void drains_judge(Schedule *s);
 
 #endif

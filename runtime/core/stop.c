@@ -15,6 +15,12 @@ void task_cancel(Schedule *s, TaskId id) {
     act(s, (Action){.kind = ACTION_CANCEL, .stage = task->stage, .node = task->node, .task = id});
 }
 
+void task_cancel_of(Schedule *s, ItemId item) {
+    TaskId task = item_of(s, item)->task;
+    if (task_of(s, task)->state == TASK_PAUSED) paused_remove(s, item);
+    task_cancel(s, task);
+}
+
 // Is it work that is run again, and still needed: its rows for a breaker, or partitions that others
 // wait for?
 static bool still_needed(Schedule *s, ItemId id) {
@@ -28,8 +34,12 @@ static bool still_needed(Schedule *s, ItemId id) {
 // What is dropped: all work of a stage, or what units after a bound were made into.
 typedef enum Drop : uint8_t { DROP_ALL, DROP_BEHIND_BOUND } Drop;
 
+// Pieces of a zip that were made before a bound stay. So does what makes lost partitions of theirs
+// again, wherever it stands.
 static bool stays(Schedule *s, Drop drop, ItemId id) {
-    return drop == DROP_ALL ? still_needed(s, id) : !is_behind_bound(s, item_of(s, id));
+    if (drop == DROP_ALL) return still_needed(s, id);
+    const Item *item = item_of(s, id);
+    return !is_behind_bound(s, item) || (item->rerun && item->children.i);
 }
 
 // The task, with what its launch took.
@@ -108,15 +118,46 @@ static void drop_places(Schedule *s, Drop drop, EdgeId edge) {
 }
 
 // Pieces of a zip that wait for what was lost of their sides.
-static void drop_waiting(Schedule *s, StageId zip) {
+static void drop_waiting(Schedule *s, Drop drop, StageId zip) {
     for (ItemId id = state_of(s, zip)->oldest; id.i;) {
         ItemId next = item_of(s, id)->newer;
-        if (item_of(s, id)->state == ITEM_WAITING) {
+        bool kept = drop == DROP_BEHIND_BOUND && stays(s, drop, id);
+        if (!kept && item_of(s, id)->state == ITEM_WAITING) {
             stop_waiting(s, id);
             item_end(s, id);
         }
         id = next;
     }
+}
+
+// After a bound nothing is run again for a breaker, and what lost partitions need begins anew
+// without that.
+static void keep_from_breakers(Schedule *s) {
+    for (ItemId id = s->reruns; id.i; id = item_of(s, id)->newer) {
+        Item *item = item_of(s, id);
+        if (item->again || !item->children.i || !is_behind_bound(s, item)) continue;
+        item->again = true;
+        if (item->state != ITEM_TAKEN) continue;
+        task_cancel_of(s, id);
+        item_return(s, id);
+    }
+}
+
+// What is to be run again and waits for a lost partition stands on no edge.
+static void drop_reruns(Schedule *s) {
+    for (ItemId id = s->reruns; id.i;) {
+        ItemId next = item_of(s, id)->newer;
+        if (item_of(s, id)->state == ITEM_WAITING && !stays(s, DROP_BEHIND_BOUND, id)) {
+            stop_waiting(s, id);
+            item_end(s, id);
+            next = s->reruns;  // Others may have gone with it.
+        }
+        id = next;
+    }
+    do {  // One that is canceled here may be all that others have waited for.
+        for (ItemId id = s->reruns; id.i; id = item_of(s, id)->newer)
+            if (is_behind_bound(s, item_of(s, id))) rerun_let_go(s, id);
+    } while (reruns_judge(s));
 }
 
 // Would anybody take a row that the stage makes?
@@ -152,7 +193,7 @@ void stage_stop(Schedule *s, StageId stage) {
     if (state_of(s, stage)->stopped || set_has(&s->over, stage)) return;
     state_of(s, stage)->stopped = true;
     drop_tasks(s, DROP_ALL, stage);
-    if (stage_of(s, stage)->kind == STAGE_ZIP) drop_waiting(s, stage);
+    if (stage_of(s, stage)->kind == STAGE_ZIP) drop_waiting(s, DROP_ALL, stage);
     if (stage_is_root(stage_of(s, stage))) no_more_units(s, stage);
     close_inputs(s, stage);
     judge_over(s, stage);
@@ -194,13 +235,14 @@ void zip_bound(Schedule *s, StageId zip) {
 void on_bound(Schedule *s, const Event *event) {
     StageId root = event->stage;
     StageState *state = state_of(s, root);
-    if (!stage_is_root(stage_of(s, root)) || s->node_count > 1) {
-        break_off(s, "a bound of what has no units, or of what is on several nodes");
+    if (!stage_is_root(stage_of(s, root))) {
+        break_off(s, "a bound of what has no units");
         return;
     }
     if (event->unit >= state->bound) return;
     bool all = set_has(&s->exhausted, root) && event->unit >= state->unit_next;
     state->bound = event->unit;
+    keep_from_breakers(s);
     drop_tasks(s, DROP_BEHIND_BOUND, root);
     drop_ready(s, DROP_BEHIND_BOUND, root);
     for (uint16_t e = 0; e < s->plan.edge_count; e++) {
@@ -210,6 +252,8 @@ void on_bound(Schedule *s, const Event *event) {
         drop_ready(s, DROP_BEHIND_BOUND, to);
         drop_places(s, DROP_BEHIND_BOUND, (EdgeId){e});
     }
+    drop_reruns(s);
+    if (stage_of(s, root)->kind == STAGE_ZIP) drop_waiting(s, DROP_BEHIND_BOUND, root);
     if (stage_of(s, root)->kind == STAGE_ZIP)
         zip_bound(s, root);
     else if (!all)

@@ -39,7 +39,19 @@ static struct {
     atomic_int   thread;   // That describes its crash; 0: none does.
     int          signal;   // Its signal.
     bool         json;     // The message is one string of an event.
+    bool         worker;   // The job goes on.
+    atomic_bool  hushed;   // Nothing is said.
 } crash;
+
+const char *crash_name(int signal) {
+    for (size_t i = 0; i < sizeof fatals / sizeof *fatals; i++)
+        if (fatals[i].number == signal) return fatals[i].name;
+    return nullptr;
+}
+
+static thread_local int32_t *mark __attribute__((tls_model("initial-exec")));
+
+void crash_mark(int32_t *signal) { mark = signal; }
 
 // ---- text -----------------------------------------------------------------------------------
 
@@ -215,9 +227,9 @@ static void say_cause(Message *m, int number, const siginfo_t *info, const Regis
     const struct Fatal *fatal = fatals;
     while (fatal->number != number) fatal++;
     uint64_t address = (uint64_t)(uintptr_t)info->si_addr, stack = registers->at[REGISTER_RSP];
-    say(m, "error[");
+    say(m, crash.worker ? "warning[" : "error[");
     say(m, trouble_code(TROUBLE_CRASH));
-    say(m, "]: the job crashed: ");
+    say(m, crash.worker ? "]: a worker crashed: " : "]: the job crashed: ");
     say(m, fatal->name);
     say(m, ", ");
     if (info->si_code <= 0 && number != SIGABRT) {
@@ -238,14 +250,16 @@ static void say_cause(Message *m, int number, const siginfo_t *info, const Regis
 
 // The event around the message; the seconds of the others would take more than system calls.
 static void say_event(Message *m, bool begins) {
-    static const char begin[] = "{\"event\":\"trouble\",\"code\":\"";
+    static const char trouble[] = "{\"event\":\"trouble\",\"code\":\"";
+    static const char warning[] = "{\"event\":\"warning\",\"code\":\"";
+    const char *begin = crash.worker ? warning : trouble;
     static const char code_end[] = "\",\"message\":\"", end[] = "\"}\n";
     if (!crash.json) return;
     if (!begins) {
         add_raw(m, end, sizeof end - 1);
         return;
     }
-    add_raw(m, begin, sizeof begin - 1);
+    add_raw(m, begin, strlen(begin));
     say(m, trouble_code(TROUBLE_CRASH));
     add_raw(m, code_end, sizeof code_end - 1);
 }
@@ -267,9 +281,11 @@ static void describe(int number, const siginfo_t *info, const void *context) {
         say(&message, "\n");
     }
     say_stack(&message, &stack);
-    say(&message, "  = fix: ");
-    say(&message, trouble_fix_text(TROUBLE_CRASH));
-    say(&message, "\n");
+    if (!crash.worker) {
+        say(&message, "  = fix: ");
+        say(&message, trouble_fix_text(TROUBLE_CRASH));
+        say(&message, "\n");
+    }
     say_event(&message, false);
     flush(&message);
 }
@@ -287,9 +303,10 @@ static void describe(int number, const siginfo_t *info, const void *context) {
 
 static void on_crash(int number, siginfo_t *info, void *context) {
     int nobody = 0, me = gettid();
+    if (mark) *mark = number;
     if (atomic_compare_exchange_strong(&crash.thread, &nobody, me)) {
         crash.signal = number;
-        describe(number, info, context);
+        if (!crash.hushed) describe(number, info, context);
     } else if (nobody == me) {  // A second crash, while the first was described.
         Message message = {.len = 0};
         say(&message, "  = the stack is broken: nothing more can be said\n");
@@ -301,8 +318,11 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     die(crash.signal);
 }
 
-void crash_open(const SbJob *job, bool json) {
+void crash_hush(void) { crash.hushed = true; }
+
+void crash_open(const SbJob *job, bool json, bool worker) {
     crash.job = job;
+    crash.worker = worker;
     crash.json = json;
     modules_find(&crash.modules);
     struct sigaction action = {.sa_sigaction = on_crash,

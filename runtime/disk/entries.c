@@ -43,7 +43,7 @@ static void *hold(SbHolder *self, void *field, int64_t bytes, bool aligned) {
     case WAY_PUT: spill_add(walk->spill, walk->thread, here, bytes); break;
     case WAY_PACK:
     case WAY_COPY:
-        memcpy(walk->base + walk->at, here, (size_t)bytes);
+        if (bytes > 0) memcpy(walk->base + walk->at, here, (size_t)bytes);
         here = walk->base + walk->at;
         memcpy(field, walk->way == WAY_PACK ? &some_address : &here, sizeof here);
         break;

@@ -132,8 +132,7 @@ static bool beats(const SpillMerge *merge, uint32_t a, uint32_t b) {
     if (!x->entry || !y->entry) return x->entry;
     if (x->key.key != y->key.key) return x->key.key < y->key.key;
     if (x->key.more != y->key.more) return x->key.more < y->key.more;
-    return sb_sort_less(&(SbSortItem){x->key.key, x->entry}, &(SbSortItem){y->key.key, y->entry},
-                        merge->by);
+    return sb_sort_less(x->entry, y->entry, merge->by);
 }
 
 enum : uint32_t { NOBODY = UINT32_MAX };

@@ -112,7 +112,9 @@ SpillRange *spill_range_open(const SpillRuns *runs, const SpillCut *cut, const S
     int64_t spans_at = round_up(sizeof(SpillRange)), entries_at = spans_at + round_up(spans);
     int64_t blocks_at = entries_at + round_up(size->rows * (int64_t)sizeof(SbEntry *));
     int64_t packed_at = blocks_at + size->bytes + SB_SLACK, bytes = packed_at + packed;
-    char *base = sb_memory_take_block(runs->spill->memory, &bytes);
+    SbMemory *memory = runs->spill->memory;
+    char *base = sb_memory_shares(memory) ? sb_memory_take_shared(memory, bytes)
+                                          : sb_memory_take_block(memory, &bytes);
     SpillRange *range = (SpillRange *)(void *)base;
     if (!range) return nullptr;
     *range = (SpillRange){.runs = runs, .cut = *cut, .bytes = bytes,
@@ -124,7 +126,10 @@ SpillRange *spill_range_open(const SpillRuns *runs, const SpillCut *cut, const S
 }
 
 void spill_range_close(SpillRange *range) {
-    if (range) sb_memory_give_block(range->runs->spill->memory, range, range->bytes);
+    SbMemory *memory = range ? range->runs->spill->memory : nullptr;
+    if (!range) return;
+    if (sb_memory_shares(memory)) sb_memory_give_shared(memory, range, range->bytes);
+    else sb_memory_give_block(memory, range, range->bytes);
 }
 
 bool spill_range_read(SpillRange *range, const SpillOrder *order) {

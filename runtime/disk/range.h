@@ -42,7 +42,7 @@ void spill_cutter_close(SpillCutter *cutter);
 // The next cut, whose spans the next call changes. False: there is none.
 bool spill_cutter_next(SpillCutter *cutter, SpillCut *cut, SpillCutSize *size);
 
-// The rows of a cut in one piece of memory.
+// The rows of a cut in one piece of memory, which other processes may read.
 typedef struct SpillRange {
     const SpillRuns *runs;
     SpillCut        cut;      // Its own.

@@ -80,7 +80,7 @@ static bool io_failed(Spill *spill, TroubleKind kind, const char *what, const ch
 // The same for the file of that writer.
 static bool file_failed(Spill *spill, TroubleKind kind, const char *what, uint32_t file) {
     char name[16];
-    snprintf(name, sizeof name, "%u", file);
+    snprintf(name, sizeof name, "%u", spill->first + file);
     return io_failed(spill, kind, what, name);
 }
 
@@ -114,17 +114,58 @@ int64_t spill_buffer_bytes(int64_t limit, uint32_t threads) {
     return block + packed_bytes(block);
 }
 
+static bool add_files(Spill *spill, uint32_t count) {
+    uint32_t files = spill->files + count;
+    SpillWriter *writers = realloc(spill->writers, files * sizeof *writers);
+    if (!writers) return false;
+    for (uint32_t i = spill->files; i < files; i++) writers[i] = (SpillWriter){.fd = -1};
+    spill->writers = writers;
+    spill->files = files;
+    return true;
+}
+
 bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory) {
     *spill = (Spill){.root = root, .memory = memory, .threads = threads, .folder = -1};
     spill->block_bytes = block_bytes(memory->limit, threads);
-    spill->writers = calloc(threads, sizeof *spill->writers);
-    for (uint32_t i = 0; spill->writers && i < threads; i++) spill->writers[i].fd = -1;
-    return spill->writers && pthread_mutex_init(&spill->lock, nullptr) == 0;
+    return add_files(spill, threads) && pthread_mutex_init(&spill->lock, nullptr) == 0;
+}
+
+bool spill_enter(Spill *spill, const SpillPlace *place, SbMemory *memory, Trouble *trouble) {
+    const char *path = place->path;
+    if (!spill_open(spill, path, place->threads, memory))
+        return trouble_no_memory(trouble, "to spill");
+    spill->shared = spill->joined = true;
+    spill->first = place->first;
+    spill->path = strdup(path);
+    if (!spill->path) return trouble_no_memory(trouble, "to spill");
+    spill->root = spill->path;
+    spill->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return spill->folder >= 0 ||
+           trouble_set(trouble, TROUBLE_SPILL_FOLDER, "cannot open '%s': %s", path,
+                       strerror(errno));
+}
+
+bool spill_find_file(Spill *spill, uint32_t file) {
+    char name[16];
+    if (file < spill->threads || file >= spill->files)
+        return spill_fail(spill, TROUBLE_SPILL_READ, "there is no file %u of workers", file);
+    SpillWriter *writer = &spill->writers[file];
+    if (writer->fd >= 0) return true;
+    snprintf(name, sizeof name, "%u", file);
+    writer->fd = openat(spill->folder, name, O_RDWR | O_CLOEXEC);
+    if (writer->fd >= 0) return posix_fadvise(writer->fd, 0, 0, POSIX_FADV_RANDOM), true;
+    return file_failed(spill, TROUBLE_SPILL_READ, "open", file);
+}
+
+static void close_folder(Spill *spill) {
+    if (spill->folder < 0) return;
+    if (spill->joined) close(spill->folder);
+    else spill_folder_remove(spill->path, spill->folder);
 }
 
 void spill_close(Spill *spill) {
     if (!spill->writers) return;
-    for (uint32_t i = 0; i < spill->threads; i++) {
+    for (uint32_t i = 0; i < spill->files; i++) {
         SpillWriter *writer = &spill->writers[i];
         if (writer->fd >= 0) close(writer->fd);
         free(writer->block);
@@ -135,7 +176,7 @@ void spill_close(Spill *spill) {
     }
     free(spill->writers);
     spill->writers = nullptr;
-    if (spill->folder >= 0) spill_folder_remove(spill->path, spill->folder);
+    close_folder(spill);
     free(spill->path);
     pthread_mutex_destroy(&spill->lock);
 }
@@ -143,16 +184,27 @@ void spill_close(Spill *spill) {
 void spill_abandon(Spill *spill) {
     if (!spill->writers) return;
     pthread_mutex_lock(&spill->lock);
-    if (spill->folder >= 0) spill_folder_remove(spill->path, spill->folder);
+    close_folder(spill);
+}
+
+static bool make_folder(Spill *spill, Trouble *trouble) {
+    pthread_mutex_lock(&spill->lock);
+    bool good = spill->folder >= 0 ||
+                spill_folder_make(spill->root, &spill->path, &spill->folder, trouble);
+    pthread_mutex_unlock(&spill->lock);
+    return good;
 }
 
 bool spill_make(Spill *spill) {
     Trouble trouble = {0};
-    pthread_mutex_lock(&spill->lock);
-    bool good = spill->folder >= 0 ||
-                spill_folder_make(spill->root, &spill->path, &spill->folder, &trouble);
-    pthread_mutex_unlock(&spill->lock);
-    return good || spill_fail(spill, trouble.kind, "%s", trouble.text);
+    return make_folder(spill, &trouble) || spill_fail(spill, trouble.kind, "%s", trouble.text);
+}
+
+bool spill_expect(Spill *spill, uint32_t count) {
+    Trouble trouble = {0};
+    spill->shared = true;
+    make_folder(spill, &trouble);
+    return add_files(spill, count);
 }
 
 // The file has all its blocks from the start: a full disk would end the job when they are touched.
@@ -193,8 +245,10 @@ static bool open_file(Spill *spill, uint32_t thread) {
     SpillWriter *writer = &spill->writers[thread];
     if (writer->fd >= 0) return true;
     char name[16];
-    snprintf(name, sizeof name, "%u", thread);
-    writer->fd = openat(spill->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    snprintf(name, sizeof name, "%u", spill->first + thread);
+    int only = spill->joined ? 0 : O_EXCL;
+    writer->fd = openat(spill->folder, name, O_RDWR | O_CREAT | only | O_CLOEXEC, 0600);
+    if (writer->fd >= 0 && spill->joined) writer->at = lseek(writer->fd, 0, SEEK_END);
     // Runs are read side by side. What the system would read on its own accord after each place is
     // thrown away before its turn, three times as much as there is.
     if (writer->fd >= 0) return posix_fadvise(writer->fd, 0, 0, POSIX_FADV_RANDOM), true;

@@ -1,7 +1,8 @@
 // Spill: what does not fit the memory of a job goes to a folder on disk.
 //
 //   DIR/sbc-spill-XXXXXX/    locked while the job lives, removed at its end
-//     0, 1, ...              a file for each thread: runs, one after the other
+//     0, 1, ...              a file for each thread: runs, one after the other; after those of the
+//                            process that made the folder come those of others that joined it
 //   a run: blocks, each {checksum, bytes here, bytes unpacked} and its bytes, as LZ4 where that is
 //          shorter; a row lies within a block, or begins one and goes on in those after it
 //
@@ -26,8 +27,12 @@ typedef struct Spill {
     int64_t      block_bytes;     // Of a block that is written, unpacked, at most; an earlier job,
                                   // which had other memory, may have written larger ones.
     bool         journaled;       // The job has a journal: what can go to disk is to be able to.
+    bool         shared;          // Several processes write to the folder.
+    bool         joined;          // Another process made the folder, and removes it.
     uint32_t     threads;
-    SpillWriter *writers;         // One a thread.
+    uint32_t     files;           // Of `threads`, and of processes that joined.
+    uint32_t     first;           // The name of the first thread's file.
+    SpillWriter *writers;         // One a file; those of other processes are only read.
     pthread_mutex_t lock;         // Guards all fields below.
     char        *path;            // Of the folder; nullptr: not made yet.
     int          folder;          // Holds the lock. -1: not made yet.
@@ -68,6 +73,25 @@ void spill_abandon(Spill *spill);
 
 // Makes the folder and its lock, unless that is done, and removes those that nobody holds.
 bool spill_make(Spill *spill);
+
+// ---- several processes --------------------------------------------------------------------------
+
+// Before anything is written: processes that join have `count` files after those of its threads.
+// Makes the folder if it can. False: out of memory.
+bool spill_expect(Spill *spill, uint32_t count);
+
+// The place of a process in the folder of another one.
+typedef struct SpillPlace {
+    const char *path;
+    uint32_t    first;    // The name of its first file.
+    uint32_t    threads;  // That write, each to a file.
+} SpillPlace;
+
+// Instead of spill_open, in a process that joins. What an earlier process has put into its files
+// stays. False: *trouble.
+bool spill_enter(Spill *spill, const SpillPlace *place, SbMemory *memory, Trouble *trouble);
+// Opens the file of a process that joined, to read its runs. False: spill->failed.
+bool spill_find_file(Spill *spill, uint32_t file);
 
 // Zeroes that lie in a file of the folder, which the system writes back where memory is short; so
 // nothing is charged. munmap() gives them back. nullptr: spill->failed.

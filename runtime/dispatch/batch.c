@@ -1,4 +1,5 @@
 // Launches that take several partitions, one after the other.
+#include "runtime/dispatch/far_breaker.h"
 #include "runtime/dispatch/state.h"
 
 #include <stdlib.h>
@@ -18,11 +19,14 @@ void flow_add(Dispatch *d, const Action *action) {
                   .node = flow_node_of(d, input, flow->run->index, 0)};
     tell_launched(&d->observers, &begin);
     flow_find_rows(d, &begin);
+    begin.attempt = attempt_of(d, action, flow->run->index, input);
     if (begin.rows > 0) tell_taken(&d->observers, &begin);
     if (begin.rows > 0) flow_take_rows(d, &begin);
+    if (begin.cut && !attempt_takes(&begin)) attempt_took(&begin);
     *more = (FlowMore){.input = begin.input, .batch = begin.batches[0], .at = begin.at[0],
                        .rows = begin.rows, .unit = begin.unit, .empty = !begin.cut,
-                       .loads = action->load, .node = begin.node, .doubt = begin.doubt};
+                       .loads = action->load, .node = begin.node, .doubt = begin.doubt,
+                       .attempt = begin.attempt};
     if (flow->more_last) flow->more_last->next = more;
     else flow->more = more;
     flow->more_last = more;
@@ -30,9 +34,13 @@ void flow_add(Dispatch *d, const Action *action) {
 
 void flow_next(Dispatch *d, Flow *flow) {
     FlowMore *more = flow->more;
+    far_fill_ends(d, flow);
+    flow->filled = false;
     tell_leaves(&d->observers, flow);
     flow->node = more->node;
     flow->doubt = more->doubt;
+    flow->attempt = more->attempt;
+    flow->partitions = 0;
     flow->more = more->next;
     if (!flow->more) flow->more_last = nullptr;
     flow->input = more->input;
@@ -49,8 +57,7 @@ void flow_next(Dispatch *d, Flow *flow) {
     flow->loads = more->loads;
     flow->cut = !flow->empty;
     flow->arrives = flow->cut && flow->loads && flow->task;
-    if (flow->cut && flow->task && !flow->loads)
-        task_go_on(flow->task, &flow->unit, d->own->trouble);
+    if (flow->cut && flow->task && !flow->loads) flow_go_on_with_unit(d, flow);
     free(more);
 }
 
@@ -58,7 +65,7 @@ bool flow_arrive(Dispatch *d, Flow *flow) {
     if (!flow->arrives) return true;
     flow->arrives = false;
     if (!flow_load(d, flow)) return false;
-    task_go_on(flow->task, &flow->unit, d->own->trouble);
+    flow_go_on_with_unit(d, flow);
     return true;
 }
 

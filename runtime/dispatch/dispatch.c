@@ -1,3 +1,5 @@
+#include "runtime/dispatch/far.h"
+#include "runtime/dispatch/far_breaker.h"
 #include "runtime/dispatch/state.h"
 #include "runtime/host.h"
 #include "runtime/report.h"
@@ -10,7 +12,7 @@
 
 // ---- queues ---------------------------------------------------------------------------------
 
-static void queue_push(FlowQueue *queue, Flow *flow) {
+void flow_queue_push(FlowQueue *queue, Flow *flow) {
     flow->next = nullptr;
     if (queue->last) queue->last->next = flow;
     else queue->first = flow;
@@ -25,6 +27,16 @@ Flow *flow_queue_pop(FlowQueue *queue) {
     queue->count--;
     if (!queue->first) queue->last = nullptr;
     return flow;
+}
+
+void flow_queue_remove(FlowQueue *queue, Flow *flow) {
+    Flow *before = nullptr, *at = queue->first;
+    while (at && at != flow) before = at, at = at->next;
+    if (!at) return;
+    if (before) before->next = at->next;
+    else queue->first = at->next;
+    if (queue->last == at) queue->last = before;
+    queue->count--;
 }
 
 // ---- trouble --------------------------------------------------------------------------------
@@ -77,7 +89,7 @@ static Flow *flow_new(Dispatch *d, const Action *action) {
         return nullptr;
     }
     *flow = (Flow){.id = action->task, .lane = LANE_OF_THREAD, .number = action->unit,
-                    .waits = true};
+                    .waits = true, .place = action->node};
     return d->own->flows[action->task.i] = flow;
 }
 
@@ -96,28 +108,30 @@ static void launch(Dispatch *d, const Action *action) {
     if (action->stage.i >= stages) {
         flow->sink = action->stage.i - stages;
         tell_launched(&d->observers, flow);
-        queue_push(&d->own->sinks[flow->sink], flow);
+        flow_queue_push(&d->own->sinks[flow->sink], flow);
         return;
     }
     flow->run = &d->runs[action->stage.i];
     flow->begins = true;
-    if (!tell_launched(&d->observers, flow)) {
+    flow->attempt = attempt_of(d, action, action->stage.i, flow->other ? nullptr : flow->input);
+    if (attempt_begins(flow) && !tell_launched(&d->observers, flow)) {
         dispatch_no_memory(d);
         return;
     }
     flow_launch(d, flow);
-    queue_push(&d->own->queue, flow);
+    flow_queue_push(&d->own->queue, flow);
 }
 
 static void resume(Dispatch *d, const Action *action) {
     Flow *flow = d->own->flows[action->task.i];
-    queue_push(&d->own->queue, flow);
+    flow_queue_push(&d->own->queue, flow);
 }
 
 static void cancel(Dispatch *d, const Action *action) {
     Flow *flow = d->own->flows[action->task.i];
     flow->canceled = true;
     if (flow->task) __atomic_store_n(&flow->task->task.cancel, 1, __ATOMIC_RELAXED);
+    if (flow->run && flow_is_far(flow)) far_cancel(d, flow);
 }
 
 // Is a thread at the breaker, or may one be: does a stage still fill it, for others that go on?
@@ -171,6 +185,11 @@ static void call_threads(Dispatch *d, uint32_t takes) {
         pthread_cond_signal(&d->changed);
 }
 
+void dispatch_queue(Dispatch *d, Flow *flow) {
+    flow_queue_push(&d->own->queue, flow);
+    call_threads(d, 0);
+}
+
 static void do_action(Dispatch *d, const Action *action) {
     switch (action->kind) {
     case ACTION_LAUNCH:
@@ -189,6 +208,7 @@ static void do_action(Dispatch *d, const Action *action) {
         break;
     case ACTION_HOLD: d->own->given = !action->denied; break;
     case ACTION_SHRINK: account_shrink(d, action->breaker); break;
+    case ACTION_NODE_IDLE: workers_idle(d->own->workers, action->node); break;
     case ACTION_CLOSE:
         bits_add(&d->own->closing, action->breaker.i);
         bits_add(&d->own->unused_breakers, action->breaker.i);
@@ -200,8 +220,7 @@ static void do_action(Dispatch *d, const Action *action) {
         pthread_cond_broadcast(&d->changed);
         break;
     case ACTION_SPILL: spool_spill(d, action); break;
-    // Of plans with several nodes.
-    case ACTION_FLUSH:
+    case ACTION_FLUSH: far_flush(d, action); break;
     case ACTION_BROKEN:
         trouble_set(d->own->trouble, TROUBLE_FAULT,
                     "the schedule is broken (%s): report this",
@@ -220,10 +239,11 @@ static void close_stages(Dispatch *d) {
         StageRun *run = &d->runs[s];
         bool over = bits_have(all, s) && !bits_have(&d->own->closed, s);
         if (!over || run->running > 0 || run->state != RUN_OPEN) continue;
-        if (tell_uses_stage(&d->observers, s)) continue;
+        if (tell_uses_stage(&d->observers, s) || again_uses(d, s)) continue;
         bits_add(&d->own->closed, s);
         tell_closing_stage(&d->observers, s);
         stage_close(run);
+        far_close_stage(d, s);
     }
 }
 
@@ -292,6 +312,7 @@ void dispatch_settle(Dispatch *d) {
     if (d->stop) return;
     close_stages(d);
     release_breakers(d);
+    if (d->own->limits.whole > 0) manage_settle(d);
     tell_show(&d->observers);
 }
 
@@ -332,6 +353,7 @@ static void finish(Dispatch *d, uint32_t thread) {
     memmove(d->own->due, d->own->due + 1, --d->own->due_count * sizeof *d->own->due);
     if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
     if (!good) dispatch_stop(d);
+    if (job->breakers.states[breaker]) sb_breaker_let_far_go(job->breakers.states[breaker]);
     account_trim(account_of(d, id));
     bool read = !skip && !d->draining;
     dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
@@ -341,7 +363,7 @@ static void finish(Dispatch *d, uint32_t thread) {
 bool dispatch_moves(const Dispatch *d) {
     const DispatchOwn *own = d->own;
     bool any = own->busy > 1 || own->queue.count > 0 || own->spool_count > 0 || own->timer > 0 ||
-               tell_pending(&d->observers) > 0;
+               own->far_count > 0 || tell_pending(&d->observers) > 0;
     for (uint32_t s = 0; s < own->job->ask.what->sink_count; s++)
         any |= own->sinks[s].first != nullptr;
     return any;
@@ -349,10 +371,30 @@ bool dispatch_moves(const Dispatch *d) {
 
 // ---- threads --------------------------------------------------------------------------------
 
+static void take_flow(Dispatch *d, Flow *flow, uint32_t thread) {
+    flow->waits = false;
+    // To find that there are no rows is no task.
+    bool reads = flow->begins && (flow->empty || flow_reads(flow));
+    tell_begin(&d->observers, thread, reads ? WORK_READ : WORK_TASK, flow->run->index);
+    flow_work(d, flow, thread);
+    tell_done(&d->observers, thread);
+}
+
+// Of a job that is paused: what workers have made is taken over, so that they can be lost.
+static bool take_answers(Dispatch *d, uint32_t thread) {
+    Flow *flow = d->own->queue.first;
+    while (flow && !flow->answer) flow = flow->next;
+    if (!flow) return false;
+    flow_queue_remove(&d->own->queue, flow);
+    take_flow(d, flow, thread);
+    return true;
+}
+
 // Does one thing. False: there is nothing to do.
 static bool work(Dispatch *d, uint32_t thread) {
     if (d->stop) return false;
     const Observers *observers = &d->observers;
+    if (dispatch_is_paused(d)) return take_answers(d, thread);
     if (spool_work(d, thread) || sink_work(d, thread) || tell_work_first(observers, thread))
         return true;
     if (crew_has_work(&d->own->crew)) {
@@ -379,14 +421,8 @@ static bool work(Dispatch *d, uint32_t thread) {
     }
     if (tell_work_last(observers, thread)) return true;
     Flow *flow = flow_queue_pop(&d->own->queue);
-    if (!flow) return false;
-    flow->waits = false;
-    // To find that there are no rows is no task.
-    bool reads = flow->begins && (flow->empty || flow_reads(flow));
-    tell_begin(observers, thread, reads ? WORK_READ : WORK_TASK, flow->run->index);
-    flow_work(d, flow, thread);
-    tell_done(observers, thread);
-    return true;
+    if (flow) take_flow(d, flow, thread);
+    return flow;
 }
 
 // Until there is work, or the time that the schedule asked for.
@@ -435,22 +471,38 @@ void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
 
 // ---- signals --------------------------------------------------------------------------------
 
+// Has the stage, a root that is not over, taken all of its input? A zip takes none of its own.
+static bool took_all(const Dispatch *d, uint32_t root) {
+    const StageRun *run = &d->runs[root];
+    bool zip = d->plan->plan.stages[root].kind == STAGE_ZIP;
+    return zip || (stage_is_open(run) && units_over(&run->units));
+}
+
+// No unit of the root begins any more. A bound also ends the zips that its rows come into, so a
+// root without anything left to take has none: the schedule is told how many units there were. For
+// a zip both sides say it.
+static void end_root(Dispatch *d, uint32_t root) {
+    StageId stage = {(uint16_t)root};
+    uint32_t launched = (uint32_t)d->runs[root].launched;
+    if (bits_have(&d->own->cut_short, root))
+        dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = stage, .unit = launched});
+    else if (d->plan->plan.stages[root].kind != STAGE_ZIP)
+        dispatch_tell(d, (Event){.kind = EVENT_UNITS, .stage = stage, .count = launched});
+}
+
 // Nothing more is taken in: what is on its way goes on to the outputs and into breakers.
 static void drain(Dispatch *d) {
     d->draining = true;
     for (uint32_t s = 0; s < d->what->stage_count; s++) {
-        const StageRun *run = &d->runs[s];
-        bool over = schedule_is_over(d->schedule, (StageId){(uint16_t)s});
-        bool cut = !over && (!run->opened || !units_over(&run->units));
-        if (cut && stage_is_root(&d->plan->plan.stages[s])) bits_add(&d->own->cut_short, s);
+        bool open = stage_is_root(&d->plan->plan.stages[s]) &&
+                    !schedule_is_over(d->schedule, (StageId){(uint16_t)s});
+        if (open && !took_all(d, s)) bits_add(&d->own->cut_short, s);
     }
     // Else a root that is over might end what fills breakers that only its rows need.
     dispatch_tell(d, (Event){.kind = EVENT_DRAIN});
     for (uint32_t s = 0; s < d->what->stage_count; s++) {
         bool over = schedule_is_over(d->schedule, (StageId){(uint16_t)s});
-        if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
-        dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
-                                 .unit = (uint32_t)d->runs[s].launched});
+        if (stage_is_root(&d->plan->plan.stages[s]) && !over) end_root(d, s);
     }
 }
 
@@ -464,7 +516,7 @@ void dispatch_look(Dispatch *d) {
 
 void dispatch_wake(Dispatch *d) {
     pthread_mutex_lock(&d->lock);
-    dispatch_look(d);
+    if (!d->own->over) dispatch_look(d);
     pthread_cond_broadcast(&d->changed);
     pthread_mutex_unlock(&d->lock);
 }

@@ -17,6 +17,7 @@ static void close_runs(const Job *job, StageRun *runs) {
     for (uint32_t s = 0; runs && s < job->ask.what->stage_count; s++)
         if (runs[s].job) stage_finish(&runs[s]);
     free(runs);
+    states_close(job->ask.what);
 }
 
 static void set_dispatch(Job *job, Dispatch *dispatch) {
@@ -29,6 +30,16 @@ void engine_wake(Job *job) {
     pthread_mutex_lock(&job->stop.engine_lock);
     if (job->stop.dispatch) dispatch_wake(job->stop.dispatch);
     pthread_mutex_unlock(&job->stop.engine_lock);
+}
+
+bool engine_manage(Job *job, const Command *command, Text *answer, Trouble *trouble) {
+    pthread_mutex_lock(&job->stop.engine_lock);
+    Dispatch *d = job->stop.dispatch;
+    bool good = d ? dispatch_manage(d, command, answer, trouble)
+                  : trouble_set(trouble, TROUBLE_CONTROL,
+                                "the job has not begun, or is at its end");
+    pthread_mutex_unlock(&job->stop.engine_lock);
+    return good;
 }
 
 static bool run(Job *job, StageRun *runs, const Observers *observers) {

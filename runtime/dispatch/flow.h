@@ -7,6 +7,7 @@
 #include "runtime/input.h"
 #include "runtime/job.h"
 #include "runtime/rejects.h"
+#include "runtime/wire.h"
 
 typedef struct Dispatch Dispatch;
 typedef struct DoubtUnit DoubtUnit;  // What runtime/limits keeps of a unit.
@@ -23,9 +24,24 @@ typedef struct LivePartition {
     uint32_t    root_unit;   // The unit of the root that it was made of.
     uint8_t     node;        // Where it was made in the root's tree.
     int64_t     unwritten;   // Bytes that sinks have not had.
+    uint64_t    serial;      // Of all partitions of the run.
     MadeBy from;
     Batch      *batches[];   // By terminal; edges only. Those of `made`, or its own.
 } LivePartition;
+
+// What earlier attempts at the same work have done. Tasks of a worker that is lost begin anew, and
+// slow ones have a second one beside them. All attempts make the same partitions. What a partition
+// says of the rows that it judged counts once.
+typedef struct Attempt {
+    uint32_t   stage;
+    uint64_t   key;        // Of the stage: which work it is.
+    Unit       unit;       // What the first attempt took.
+    bool       taken;      // It has taken it.
+    bool       begun;      // Observers were told of the first attempt.
+    bool       ended;      // Observers were told that one has come to the end.
+    uint32_t   alive;      // Attempts that have begun and not ended.
+    uint32_t   partitions; // That were taken over.
+} Attempt;
 
 // A partition that a launch takes after others.
 typedef struct FlowMore {
@@ -38,6 +54,7 @@ typedef struct FlowMore {
     bool       loads;
     uint8_t    node;       // Like those of a flow.
     DoubtUnit *doubt;
+    Attempt   *attempt;
 } FlowMore;
 
 // A task of the schedule, from its launch to its end. Of a stage, or of a sink.
@@ -71,6 +88,9 @@ typedef struct Flow {
     bool         cut;      // Its unit is there.
     bool         empty;    // There is no unit.
     bool         prepared; // Its rows are fixed.
+    bool         again;    // Its unit was taken before: it is found by its number (again.c).
+    bool         holds;    // The file of that unit is open for it.
+    UnitPlace    lies;     // Where that unit lies.
     bool         canceled;
     bool         goes_on;  // The schedule's answer.
     int64_t      need;     // Bytes that it has to ask for before it can go on; 0: none.
@@ -78,6 +98,23 @@ typedef struct Flow {
     int64_t      text;     // Bytes of a stream's text that it asked for; 0: for all that there is.
     bool         alone;    // It has asked for all that others do without.
     bool         waits;    // In a queue, or paused: no thread is at it.
+    Attempt     *attempt;  // At its unit or partition; nullptr: there is but one.
+    Attempt     *launch;   // At the unit or partition that it was launched with.
+    uint32_t     partitions; // Of `attempt`, made by this flow.
+    bool         repeats;  // The last one was made before, by another attempt.
+    NodeId       place;    // Where its task runs: not the first node, in a worker (far.h).
+    AskRows      far_rows; // Of a task in a worker: from which rows its next partition comes.
+    bool         lost;     // Its worker is: another flow does its work.
+    bool         far_begun;  // The worker knows of the task.
+    bool         far_asked;  // The worker has been asked for a partition, and has not answered.
+    uint32_t     far_thread; // Who makes that, for those who watch threads.
+    bool         fills;    // Of its unit or partition, the worker may hold rows in breakers.
+    bool         filled;   // It holds some for sure: of a partition before.
+    bool         held;     // It begins once the worker has handed over what is there
+                           // (far_breaker.h).
+    Partition   *into;     // What the worker is to make; else nullptr.
+    char        *answer;   // What the worker said, until it is taken; from malloc.
+    int64_t      answer_len;
 } Flow;
 
 // ---- rows and records of a flow -----------------------------------------------------------------
@@ -99,10 +136,6 @@ bool flow_hold_file(const StageRun *run, const Unit *unit, Trouble *trouble);
 bool flow_let_file(const StageRun *run, const Unit *unit, Trouble *trouble);
 // Adds to the rows of a unit alone. These rows say which numbers the rows of later units have.
 bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble);
-// Where a share limits the rejects, a task numbers the rows of its partition: from now on they are
-// those of the unit, of which so many were judged before.
-void flow_number_records(const StageRun *run, RejectList *list, int64_t before);
-void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before);
 // Of records that a task placed in its unit the lines are counted from the start of the file, where
 // that is known.
 void flow_place_lines(const Unit *unit, RejectList *list);

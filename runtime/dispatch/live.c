@@ -13,7 +13,8 @@ LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
     }
     *live = (LivePartition){.next = d->own->alive, .run = made->run, .made = made,
                             .root = flow->root, .root_unit = flow->root_unit,
-                            .node = flow->node, .from = made->from};
+                            .node = flow->node, .from = made->from,
+                            .serial = d->own->serials++};
     memcpy(live->batches, made->handed, terminals * sizeof *live->batches);
     if (d->own->alive) d->own->alive->prior = live;
     d->own->alive = live;

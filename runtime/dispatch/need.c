@@ -24,11 +24,15 @@ static bool reads_stream(const Flow *flow) {
            files->files[flow->unit.file].stream;
 }
 
+int64_t flow_text_room(const Flow *flow) {
+    return flow->asked ? flow->text : room_of(flow->run);
+}
+
 void flow_limit_buffer(Dispatch *d, Flow *flow) {
     UnitBuffer *buffer = &flow->task->buffer;
     buffer->asks = 0;
     buffer->gives_way = false;
-    buffer->asks_from = flow->asked ? flow->text : room_of(flow->run);
+    buffer->asks_from = flow_text_room(flow);
     if (flow->asked) spool_drop_spares(d);
 }
 

@@ -1,5 +1,6 @@
 // The life of a dispatch: from the plan of a job to its figures.
 #define _GNU_SOURCE
+#include "runtime/dispatch/far_breaker.h"
 #include "runtime/dispatch/state.h"
 #include "runtime/job.h"
 #include "runtime/worker.h"
@@ -93,6 +94,18 @@ static Dispatch *new_dispatch(void) {
     return &whole->dispatch;
 }
 
+// Foreign code that this process runs cannot be ended alone.
+static void warn_of_timeouts(Job *job, const FlowPlan *plan) {
+    const SbJob *what = job->ask.what;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
+        bool far = job->machine.workers.count > 0 && !plan->plan.stages[s].home;
+        if (stage->timeout > 0 && !far)
+            log_warn(&job->log, TROUBLE_UNTIMED, "'%.*s' runs without its time limit",
+                     (int)stage->label.len, stage->label.ptr);
+    }
+}
+
 Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     enum : uint32_t { EVENTS_MORE = 8 };
     FlowPlan *plan = make_plan(job);
@@ -105,6 +118,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
         free(plan);
         return nullptr;
     }
+    warn_of_timeouts(job, plan);
     const SbJob *what = job->ask.what;
     uint32_t threads = job->machine.pool.parallel.threads;
     uint32_t lanes = flow_lanes(what, threads) - threads;
@@ -117,12 +131,13 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     d->own->sinks = calloc(what->sink_count + 1, sizeof *d->own->sinks);
     d->own->taking = calloc(what->sink_count + 1, sizeof *d->own->taking);
     d->own->lanes = calloc(lanes + 1, sizeof *d->own->lanes);
+    d->own->spools = calloc(plan_node_count(&plan->plan) * SPILLS_MAX, sizeof *d->own->spools);
     d->own->event_max = 2 * (uint32_t)plan->plan.stage_count + EVENTS_MORE;
     d->own->events = calloc(d->own->event_max, sizeof *d->own->events);
     RejectSetSetup records =
         job_records(&job->machine, job->breakers.lanes, REJECTS_BY_PLACE);
     bool good = open_locks(d) && accounts_open(d) && d->own->sinks && d->own->taking &&
-                d->own->lanes && d->own->events &&
+                d->own->lanes && d->own->spools && d->own->events &&
                 verdict_open(&d->verdict, what, job->rejects.limits.rows, &records);
     good = tell_open(observers, d) && good && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->own->lanes[d->own->lane_count++] = threads + i;
@@ -164,15 +179,19 @@ static void let_go(Dispatch *d) {
 
 void dispatch_close(Dispatch *d) {
     let_go(d);
+    workers_close(d->own->workers);
     accounts_close(d);
     verdict_close(&d->verdict);
     pthread_cond_destroy(&d->changed);
     pthread_cond_destroy(&d->own->asked);
     pthread_mutex_destroy(&d->lock);
+    attempts_close(d);
+    far_fills_close(d);
     free(d->own->flows);
     free(d->own->sinks);
     free(d->own->taking);
     free(d->own->lanes);
+    free(d->own->spools);
     free(d->own->events);
     free(d->schedule);
     free(d->plan);
@@ -281,20 +300,26 @@ static bool conclude(Dispatch *d) {
 
 bool dispatch_run(Dispatch *d) {
     Worker worker = worker_of_threads(&d->own->job->machine.pool.parallel);
+    again_open(d);
+    if (!far_fills_open(d) || !workers_open(d, &d->own->workers)) return false;
     crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->fills);
     pthread_mutex_lock(&d->lock);
     tell_restore(&d->observers);
     open_stages(d);
     tell_start(&d->observers);
+    workers_await(d->own->workers);
     dispatch_tell(d, (Event){.kind = EVENT_START});
+    d->own->begun = true;
     pthread_mutex_unlock(&d->lock);
     worker.run(&worker, dispatch_thread, d);
     crew_close(&d->own->crew);
     pthread_mutex_lock(&d->lock);
     tell_end(&d->observers);
-    pthread_mutex_unlock(&d->lock);
     if ((flow_is_cut_short(d) || d->own->gave_up) && d->own->trouble->kind == TROUBLE_NONE)
         trouble_set(d->own->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    // A signal that comes from now on finds nothing to stop.
+    d->own->over = true;
+    pthread_mutex_unlock(&d->lock);
     if (d->own->trouble->kind != TROUBLE_NONE) return false;
     tell_conclude(&d->observers);
     let_go(d);

@@ -3,6 +3,7 @@
 #include "runtime/dispatch/state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // The bytes that the partition has for the sink; nullptr: none.
 static const SbOut *out_of(const Flow *flow) {
@@ -15,20 +16,44 @@ static const SbOut *out_of(const Flow *flow) {
 }
 
 // A sink of a job with --first-rows is done when it has as many.
-static bool take(const Sink *sinks, const Options *options, const Flow *flow, ExtentList *extents,
+static bool take_rows(Sink *sink, int64_t most, SinkRows rows, ExtentList *extents,
+                      Trouble *trouble) {
+    int64_t left = most == INT64_MAX ? most : most - sink->rows;
+    if (rows.count > left) {
+        rows.count = left;
+        rows.bytes.len = sink->what->writer->rows_end(sink->what, rows.bytes, left);
+    }
+    bool good = sink_take(sink, rows, extents, trouble);
+    if (sink->rows == most) sink->done = true;
+    return good;
+}
+
+// The rows after the head at `at`, and where the next head is; 0: nowhere.
+static int64_t rows_of_key(const SbOut *out, int64_t at, SinkRows *rows) {
+    const char *begin = out->state->begin;
+    SbOutHead head, next = {.rows = out->rows};
+    memcpy(&head, begin + at, sizeof head);
+    if (head.next > 0) memcpy(&next, begin + head.next, sizeof next);
+    const char *key = begin + at + sizeof head, *from = key + head.key_len,
+               *end = head.next > 0 ? begin + head.next : out->at;
+    *rows = (SinkRows){{from, end - from}, next.rows - head.rows, {key, head.key_len}};
+    return head.next;
+}
+
+static bool take(Sink *sinks, const Options *options, const Flow *flow, ExtentList *extents,
                  Trouble *trouble) {
     Sink *sink = &sinks[flow->sink];
     const SbOut *out = out_of(flow);
+    int64_t most = options->first_rows, at = 0;
     if (!out || !out->state->begin || sink->done) return true;
-    int64_t most = options->first_rows;
-    int64_t left = most == INT64_MAX ? most : most - sink->rows, rows = out->rows;
-    int64_t len = out->at - out->state->begin;
-    if (rows > left) {
-        rows = left;
-        len = sink->what->writer->rows_end(sink->what, (SbStr){out->state->begin, len}, rows);
-    }
-    bool good = sink_take(sink, out->state->begin, len, rows, extents, trouble);
-    if (sink->rows == most) sink->done = true;
+    SinkRows rows = {{out->state->begin, out->at - out->state->begin}, out->rows, {0}};
+    if (!sink->front) return take_rows(sink, most, rows, extents, trouble);
+    bool good = true;
+    if (rows.bytes.len == 0) return true;
+    do {
+        at = rows_of_key(out, at, &rows);
+        good = rows.count == 0 || take_rows(sink, most, rows, extents, trouble);
+    } while (good && at > 0 && !sink->done);
     return good;
 }
 

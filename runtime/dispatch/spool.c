@@ -35,6 +35,8 @@ static void let_go(LivePartition *live) {
         Batch *batch = live->batches[t];
         if (!batch || batch->holders > 1) continue;  // A piece in doubt has them.
         sb_rows_close(batch->rows);
+        if (batch->far) far_rows_release(batch->far);
+        batch->far = nullptr;
         batch->rows = nullptr;
         batch->entries = nullptr;
     }
@@ -55,8 +57,11 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     pthread_mutex_lock(&job->breakers.fills[thread]);
     bool good = write_rows(job->ask.what, &job->machine.spill, live, thread, &bytes);
     pthread_mutex_unlock(&job->breakers.fills[thread]);
-    if (good) let_go(live);
+    // Who holds rows of a worker is known under the lock.
+    bool far = live->made->far;
+    if (good && !far) let_go(live);
     pthread_mutex_lock(&d->lock);
+    if (good && far) let_go(live);
     dispatch_clock(d);
     tell_done(&d->observers, thread);
     if (good) {

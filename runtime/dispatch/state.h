@@ -6,11 +6,19 @@
 //   batch.c     launches of several partitions    need.c   rows that take more memory than there is
 //   spool.c     partitions that wait on disk      live.c   partitions that others read
 //   memory.c    accounts of breakers              observer.c  who is told of all that
+//   far.c       tasks that run in workers         workers.c   the lives of workers
+//   attempt.c   work that is begun more than once   far_breaker.c  breakers that workers fill
+//   again.c     what was lost with a worker is made again
+//   fleet.c     how many workers there are
+//   manage.c    what somebody tells the job while it runs
+//   poison.c    rows on which foreign code ends its worker
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
 #include "runtime/dispatch.h"
 #include "runtime/dispatch/crew.h"
+#include "runtime/dispatch/workers.h"
+#include "runtime/job.h"
 
 enum : uint32_t { LANE_OF_THREAD = UINT32_MAX };
 
@@ -26,6 +34,7 @@ typedef struct Spooling {
 } Spooling;
 
 typedef struct Account Account;
+typedef struct FarFlush FarFlush;
 
 struct DispatchOwn {
     Job       *job;            // For what ends it, and for what its stages share.
@@ -41,7 +50,7 @@ struct DispatchOwn {
     FlowQueue  queue;
     FlowQueue *sinks;          // By sink: partitions in their order.
     bool      *taking;         // By sink: does a thread take one?
-    Spooling   spools[SPILLS_MAX];
+    Spooling  *spools;         // Room for SPILLS_MAX of each node.
     uint32_t   spool_count;
     bool       roomy;          // Stages keep nothing that they do not need now.
     Event     *events;         // That follow from actions: two a stage of the plan, and the first.
@@ -74,6 +83,19 @@ struct DispatchOwn {
     uint32_t   called;         // Threads that wait, were told of work, and have not come yet.
     bool       timer_new;      // Nobody waits until that time yet.
     bool       ended;
+    bool       paused;         // Nothing begins, and tasks stop after their partition.
+    bool       begun;          // Time has begun: somebody may tell it what to do.
+    bool       over;           // Its threads have ended: what they shared is being let go.
+    MemoryShares first_limits; // That accounts began with; zeros: nobody has asked for others.
+    MemoryShares limits;       // That accounts come to once all that is owed has come back; zeros:
+                               // those that they began with.
+    Workers   *workers;        // Processes in which tasks run; nullptr: there are none.
+    uint32_t   far_count;      // Tasks at work there, and breakers that are handed over.
+    FarFlush  *flushes;        // By stage and node; nullptr: no worker fills breakers.
+    Bits       refills;        // Stages over edges that fill breakers in workers.
+    Attempt  **attempts;       // By item of the schedule, some of them together.
+    uint32_t   attempt_shelves;
+    uint64_t   serials;        // Of partitions.
     pthread_cond_t  asked;     // A stage has asked ahead, or records of rejects are on disk.
 };
 
@@ -83,8 +105,13 @@ void dispatch_thread(void *arg, uint32_t index, uint32_t thread);
 void dispatch_look(Dispatch *d);
 // The job ends, as the system gives no more memory.
 void dispatch_no_memory(Dispatch *d);
+void flow_queue_push(FlowQueue *queue, Flow *flow);
 // The first of the queue; nullptr: it is empty.
 Flow *flow_queue_pop(FlowQueue *queue);
+// Takes the flow out, if it is there.
+void flow_queue_remove(FlowQueue *queue, Flow *flow);
+// A thread is to go on with the flow.
+void dispatch_queue(Dispatch *d, Flow *flow);
 
 // ---- dispatch/zip.c: the lock is held -----------------------------------------------------------
 
@@ -106,6 +133,8 @@ void zip_uneven(Dispatch *d, const Action *action);
 
 // ---- dispatch/need.c: the lock is held ----------------------------------------------------------
 
+// Bytes of text that the task may read before it has to ask.
+int64_t flow_text_room(const Flow *flow);
 // What the task may read of its unit before it has to ask.
 void flow_limit_buffer(Dispatch *d, Flow *flow);
 // Does it have to ask: for the text of its unit, the rows that it is to read, those of a breaker
@@ -118,6 +147,41 @@ bool flow_wants_back(Flow *flow);
 bool flow_goes_back(const Dispatch *d, Flow *flow, const Partition *partition);
 // Asks. False: it has given its slot back, and is resumed when the bytes are there.
 bool flow_ask(Dispatch *d, Flow *flow);
+
+// ---- dispatch/attempt.c: the lock is held -------------------------------------------------------
+
+// What is known of the work of a launch; nullptr: nothing is begun twice.
+Attempt *attempt_of(Dispatch *d, const Action *action, uint32_t stage, const LivePartition *input);
+void attempts_close(Dispatch *d);
+// Has an earlier attempt taken the unit? Then it is the flow's now.
+bool attempt_takes(Flow *flow);
+// The flow has taken its unit.
+void attempt_took(Flow *flow);
+// The flow begins. True: it is the first one of its work.
+bool attempt_begins(Flow *flow);
+// The flow is over, or its worker is lost. True: its work is over.
+bool attempt_ends(const Flow *flow, bool lost);
+// The flow has made one more partition. False: what that says was taken over before.
+bool attempt_counts(Flow *flow);
+
+// ---- dispatch/again.c: the lock is held ---------------------------------------------------------
+
+// Before the first task: which stages may have to make rows again.
+void again_open(Dispatch *d);
+// The flow is launched with a unit. True: that was taken before.
+bool again_is_known(Flow *flow);
+// The unit of the flow is taken, and prepared here if it is to be: it can be found from now on.
+void again_note(Dispatch *d, const Flow *flow);
+// Finds its unit. Without the lock.
+UnitTake again_find(Flow *flow, Trouble *trouble);
+// The file of the unit stays open until the flow is over. False: *trouble.
+bool again_holds(Flow *flow, Trouble *trouble);
+// Fixes the rows of the unit. Without the lock.
+bool again_prepare(Flow *flow, Trouble *trouble);
+// The flow is over.
+void again_ends(Flow *flow);
+// May the stage, which is over, have to make rows again?
+bool again_uses(const Dispatch *d, uint32_t stage);
 
 // ---- dispatch/batch.c: the lock is held ---------------------------------------------------------
 
@@ -147,12 +211,17 @@ void spool_drop_spares(Dispatch *d);
 
 // ---- dispatch/task.c: the lock is held before and after -----------------------------------------
 
+// A partition for the flow to fill: what it may have of each output, and of rejects. nullptr: no
+// memory.
+Partition *flow_partition(Dispatch *d, const Flow *flow);
 // Does it read something before its rows are there?
 bool flow_reads(const Flow *flow);
 // Makes ready what needs no thread of its own: the unit of a root that is no stream.
 void flow_launch(Dispatch *d, Flow *flow);
 // Works on the flow until it ends or gives its slot back.
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread);
+// The task of the flow goes on with another unit of its launch, whose rows are there.
+void flow_go_on_with_unit(Dispatch *d, Flow *flow);
 // Gives back what the flow of a stage has; the schedule knows that it ends, or forgets it.
 void flow_end(Dispatch *d, Flow *flow);
 
@@ -178,6 +247,12 @@ void account_trim(Account *account);
 void account_shrink(Dispatch *d, BreakerId id);
 // as this one does now; without the lock in between.
 void shrink_work(Dispatch *d);
+
+// ---- dispatch/manage.c: the lock is held --------------------------------------------------------
+
+static inline bool dispatch_is_paused(const Dispatch *d) { return d->own->paused && !d->draining; }
+// Limits of accounts follow what came back of memory that the job does not have any more.
+void manage_settle(Dispatch *d);
 
 // ---- dispatch/sink.c: the lock is held before and after -----------------------------------------
 

@@ -1,4 +1,6 @@
 // Tasks of stages: from a launch to what the schedule is told.
+#include "runtime/dispatch/far.h"
+#include "runtime/dispatch/far_breaker.h"
 #include "runtime/dispatch/state.h"
 #include "runtime/host.h"
 #include "runtime/input.h"
@@ -19,6 +21,13 @@ static void note_file(Flow *flow) {
     file->all_cut |= flow->unit.last;
 }
 
+// The unit of the flow cannot be read. Perhaps nobody wants its rows: then who keeps the trouble
+// lets the others go on.
+static void end_unreadable(Dispatch *d, const Flow *flow, const Trouble *trouble) {
+    if (d->stop || trouble->kind == TROUBLE_NONE || tell_unreadable(&d->observers, flow, trouble))
+        dispatch_trouble(d, TROUBLE_MEMORY, trouble);
+}
+
 // What units_take said.
 static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, Trouble *trouble) {
     flow->cut = taken == UNIT_TAKEN;
@@ -27,7 +36,7 @@ static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, Trouble *trouble
     if (taken == UNIT_TROUBLE)
         trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%.*s'",
                     (int)flow->run->stage->label.len, flow->run->stage->label.ptr);
-    if (taken == UNIT_TROUBLE) dispatch_trouble(d, TROUBLE_MEMORY, trouble);
+    if (taken == UNIT_TROUBLE) end_unreadable(d, flow, trouble);
     if (flow->cut) note_file(flow);
     // Units are taken in their order: the first one that is not there says how many there are.
     if (flow->cut || flow->run->exhausted) return;
@@ -44,40 +53,57 @@ void flow_launch(Dispatch *d, Flow *flow) {
     }
     run->running++;
     spool_make_room(d);
-    if (!flow->input || flow->other) run->launched = flow->number + 1;
+    if ((!flow->input || flow->other) && run->launched <= flow->number)
+        run->launched = flow->number + 1;
     if (d->plan->plan.stages[run->index].open_max) flow->lane = d->own->lanes[--d->own->lane_count];
     if (flow->input) {
         flow_find_rows(d, flow);
         if (flow->batches[0]) tell_taken(&d->observers, flow);
         flow->empty = flow->rows == 0;
         if (!flow->empty) flow_take_rows(d, flow);
+        if (flow->cut && !attempt_takes(flow)) attempt_took(flow);
+    } else if (again_is_known(flow) || attempt_takes(flow)) {
+        // It is known where its unit lies.
+    } else if (run->exhausted) {
+        flow->empty = true;  // Perhaps what comes next cannot be read.
     } else if (!d->plan->plan.stages[run->index].serial) {
         Trouble trouble;
         trouble_clear(&trouble);
         judge_take(d, flow, units_take(&run->units, &flow->unit, nullptr, &trouble), &trouble);
+        if (flow->cut) attempt_took(flow);
+        // Where its rows begin a worker says to all.
+        if (flow->cut && flow_is_far(flow)) again_note(d, flow);
     }
 }
 
-// A unit that is read from where the one before ended. There may be no memory for it now: then it
-// asks for some first.
+// The unit was found once more, or not.
+static void again_found(Dispatch *d, Flow *flow, UnitTake found, Trouble *trouble) {
+    flow->cut = found == UNIT_TAKEN && again_holds(flow, trouble);
+    if (!flow->cut) end_unreadable(d, flow, trouble);
+}
+
+// A unit that is read from where the one before ended, or once more. There may be no memory for it
+// now: then it asks for some first.
 static void take_in_turn(Dispatch *d, Flow *flow) {
     enum { WAIT_MICROS = 1000 };
     StageRun *run = flow->run;
     Trouble trouble;
     trouble_clear(&trouble);
-    UnitTake taken = UNIT_LATER;
+    UnitTake taken = run->exhausted && !flow->again ? UNIT_NONE : UNIT_LATER;
     while (taken == UNIT_LATER && !d->stop) {
-        run->units.must = flow->asked && d->own->busy == 1;
+        run->units.must = flow->asked && d->own->busy == 1 && d->own->far_count == 0;
         flow_limit_buffer(d, flow);
         pthread_mutex_unlock(&d->lock);
-        taken = units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
+        taken = flow->again ? again_find(flow, &trouble)
+                            : units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
         bool text = flow->task->buffer.asks > 0;
         if (taken == UNIT_LATER && flow->asked && !text) usleep(WAIT_MICROS);
         pthread_mutex_lock(&d->lock);
         if (taken == UNIT_LATER && (flow_wants_text(flow) || flow_wants_back(flow))) return;
     }
-    judge_take(d, flow, taken, &trouble);
-    if (flow->cut) dispatch_tell(d, (Event){.kind = EVENT_CUT, .task = flow->id});
+    if (flow->again) again_found(d, flow, taken, &trouble);
+    else judge_take(d, flow, taken, &trouble);
+    if (flow->cut && !flow->again) dispatch_tell(d, (Event){.kind = EVENT_CUT, .task = flow->id});
 }
 
 bool flow_reads(const Flow *flow) {
@@ -95,13 +121,18 @@ static void prepare(Dispatch *d, Flow *flow) {
     trouble_clear(&trouble);
     flow_limit_buffer(d, flow);
     if (reads) pthread_mutex_unlock(&d->lock);
-    bool good = units_prepare(&run->units, &flow->unit, &flow->task->buffer, &trouble) &&
-                task_begin(flow->task, &flow->unit, &trouble);
+    bool good = flow->again ? again_prepare(flow, &trouble)
+                            : units_prepare(&run->units, &flow->unit, &flow->task->buffer,
+                                            &trouble);
+    good = good && (flow_is_far(flow) || task_begin(flow->task, &flow->unit, &trouble));
     if (reads) pthread_mutex_lock(&d->lock);
     stage_note_buffer(run, flow->task->buffer.cap);
     flow->prepared = good;
+    if (good) again_note(d, flow);
+    // Who says at which group a worker found no memory looks there.
+    if (good && flow_is_far(flow)) flow->task->task.input.entries = flow->unit.entries;
     if (!good && flow_wants_text(flow)) return;
-    if (!good && trouble.kind != TROUBLE_NONE) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
+    if (!good && trouble.kind != TROUBLE_NONE) end_unreadable(d, flow, &trouble);
 }
 
 // ---- figures --------------------------------------------------------------------------------
@@ -139,11 +170,6 @@ bool flow_let_file(const StageRun *run, const Unit *unit, Trouble *trouble) {
            end_unit(&run->setup.files->files[unit->file], trouble);
 }
 
-// Are the stage's rows numbered, for a share that limits the rejects?
-static bool numbers_rows(const StageRun *run) {
-    return run->setup.wants_rows && run->setup.source;
-}
-
 static bool no_memory_for_rejects(Trouble *trouble) {
     return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
@@ -165,7 +191,8 @@ bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *troubl
 
 bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble) {
     Progress *progress = &run->job->figures.progress;
-    if (numbers_rows(run) && !flow_count_rows(run, judged->unit->ordinal, judged->made, trouble))
+    if (stage_numbers_rows(run) &&
+        !flow_count_rows(run, judged->unit->ordinal, judged->made, trouble))
         return false;
     if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += judged->bytes;
     if (run->setup.source) atomic_fetch_add(&progress->rows, judged->made);
@@ -201,6 +228,12 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     StageRun *run = flow->run;
     Trouble *trouble = &flow->task->trouble;
     flow->weight += partition->rejects.weight;
+    flow->repeats = !attempt_counts(flow);
+    if (flow->repeats && flow_is_far(flow)) workers_made_again(d->own->workers, flow->place);
+    if (flow->repeats) {
+        flow->files += partition->made;
+        return true;
+    }
     flow_place_lines(&flow->unit, &partition->rejects);
     Keeping keeping = KEEP_NOT;
     bool good = trouble->kind == TROUBLE_NONE &&
@@ -247,7 +280,7 @@ static void put_records_away(Dispatch *d, uint32_t thread) {
 
 // ---- running --------------------------------------------------------------------------------
 
-static Partition *new_partition(Dispatch *d, Flow *flow) {
+Partition *flow_partition(Dispatch *d, const Flow *flow) {
     Partition *partition = stage_partition(flow->run);
     if (!partition) return nullptr;
     partition_reset(partition, &flow->run->setup);
@@ -261,36 +294,6 @@ static Partition *new_partition(Dispatch *d, Flow *flow) {
     return partition;
 }
 
-void flow_number_records(const StageRun *run, RejectList *list, int64_t before) {
-    for (uint32_t i = 0; numbers_rows(run) && i < list->count; i++) list->items[i].row += before;
-}
-
-void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before) {
-    uint32_t offset = run->job->ask.what->breakers[run->stage->terminals[t]].place_offset;
-    bool places = numbers_rows(run) && offset != UINT32_MAX && before > 0;
-    for (int64_t i = 0; places && i < batch->count; i++) {
-        char *entry = (char *)(uintptr_t)batch->entries[i];
-        ((SbPlace *)(void *)(entry + offset))->row += before;
-    }
-}
-
-// Readies rows for those who read the edges; without the lock.
-static void make_batches(const Flow *flow, Partition *partition) {
-    const StageRun *run = flow->run;
-    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
-        if (partition->rows[t] == 0 || !partition->batches[t]) continue;
-        partition->handed[t] = batch_open(partition->batches[t]);
-        if (!partition->handed[t]) {
-            memory_plan_lacks(&run->job->ask, &run->job->machine, run->stage->label,
-                              &flow->task->trouble);
-            return;
-        }
-        flow_number_batch(run, t, partition->handed[t], flow->made);
-        partition->bytes += partition->handed[t]->bytes - sb_rows_bytes(partition->batches[t]);
-        partition->batches[t] = nullptr;
-    }
-}
-
 static bool has_rows(const Partition *partition) {
     const SbStage *stage = partition->run->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
@@ -301,7 +304,7 @@ static bool has_rows(const Partition *partition) {
 
 // Runs the task until it hands something over. nullptr: the job ends.
 static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
-    Partition *partition = new_partition(d, flow);
+    Partition *partition = flow_partition(d, flow);
     if (!partition) {
         dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
         return nullptr;
@@ -318,8 +321,8 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     bool back = flow_goes_back(d, flow, partition);
     pthread_mutex_unlock(&d->own->fills[lane]);
     if (!back) {
-        flow_number_records(flow->run, &partition->rejects, flow->made);
-        make_batches(flow, partition);
+        stage_number_records(flow->run, &partition->rejects, flow->made);
+        stage_make_batches(flow->run, partition, flow->made, &flow->task->trouble);
         flow->made += partition->made;
     }
     *busy = log_clock_ns() - flow->task->task.call.hold.from;
@@ -331,21 +334,37 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
 // The same task goes on with rows after those of the unit.
 static void go_on_with_rows(Dispatch *d, Flow *flow) {
     uint64_t order = flow->task->task.order, records = flow->task->records;
+    uint64_t ordinal = flow->unit.ordinal;
     flow_take_rows(d, flow);
     if (!flow->cut) return;
-    flow->unit.ordinal = flow->task->unit.ordinal;
+    flow->unit.ordinal = ordinal;
+    if (flow_is_far(flow)) {
+        flow->far_rows = ASK_MORE;
+        return;
+    }
     task_go_on(flow->task, &flow->unit, d->own->trouble);
     flow->task->task.order = order;
     flow->task->records = records;
 }
 
+void flow_go_on_with_unit(Dispatch *d, Flow *flow) {
+    if (flow_is_far(flow)) flow->far_rows = flow->far_begun ? ASK_MORE : ASK_BEGIN;
+    else task_go_on(flow->task, &flow->unit, d->own->trouble);
+}
+
 void flow_end(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     run->running--;
+    if (flow_is_far(flow)) far_leave(d, flow);
+    far_fill_ends(d, flow);
     // It was dropped before it knew where its unit ends. What stands after it is not wanted.
-    if (flow->task && flow->cut && !flow->prepared) units_drop(&run->units, &flow->unit);
-    tell_ended(&d->observers, flow);
-    tell_leaves(&d->observers, flow);
+    if (flow->task && flow->cut && !flow->prepared && !flow->again)
+        units_drop(&run->units, &flow->unit);
+    again_ends(flow);
+    if (attempt_ends(flow, flow->lost)) {
+        tell_ended(&d->observers, flow);
+        tell_leaves(&d->observers, flow);
+    }
     stage_spare_task(run, flow->task);
     flow_drop_more(d, flow);
     for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], d->own->memory);
@@ -358,7 +377,7 @@ void flow_end(Dispatch *d, Flow *flow) {
 
 // Rows by output of the stage with their bytes, and all of them. What the summary says of steps
 // between edges is known by the rows that passed these.
-static void count_rows(Dispatch *d, const Partition *partition, Event *event) {
+static void count_rows(Dispatch *d, const Flow *flow, const Partition *partition, Event *event) {
     StageRun *run = partition->run;
     const CoreStage *stage = &d->plan->plan.stages[run->index];
     for (uint8_t o = 0; o < stage->output_count; o++) {
@@ -369,7 +388,7 @@ static void count_rows(Dispatch *d, const Partition *partition, Event *event) {
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         uint32_t edge = run->edges[t];
         event->rows += partition->rows[t];
-        if (edge != EDGE_NONE && !tell_counts_taken(&d->observers, edge))
+        if (edge != EDGE_NONE && !flow->repeats && !tell_counts_taken(&d->observers, edge))
             run->job->breakers.edges[edge].rows += partition->rows[t];
     }
 }
@@ -411,7 +430,7 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         event.kind = EVENT_OUTPUT;
         event.bytes = partition->bytes;
         event.data = (uintptr_t)live;
-        count_rows(d, partition, &event);
+        count_rows(d, flow, partition, &event);
     } else {
         stage_spare(flow->run, partition);
     }
@@ -476,12 +495,16 @@ static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
 
 static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     StageRun *run = flow->run;
-    if (!run->opened) open_reader(d, run, thread);
+    if (!stage_is_open(run)) open_reader(d, run, thread);
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
     while (run->asking) pthread_cond_wait(&d->own->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);
     if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
     return flow->task;
+}
+
+static bool reads_breaker(const Dispatch *d, const Flow *flow) {
+    return d->plan->plan.stages[flow->run->index].kind == STAGE_READER;
 }
 
 // The first part of a task: its rows are found. False: it has to ask for memory first (flow->need),
@@ -491,7 +514,9 @@ static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
     if (!flow->task && !open_task(d, flow, thread)) return false;
     if (!flow->cut) take_in_turn(d, flow);
     if (flow->cut && !d->stop && !flow->canceled && !flow_load(d, flow)) return false;
-    if (flow->cut && !d->stop) prepare(d, flow);
+    // A worker prepares what it runs, but for rows of a breaker: these lie here.
+    if (flow_is_far(flow) && !reads_breaker(d, flow)) flow->prepared = flow->cut;
+    else if (flow->cut && !d->stop) prepare(d, flow);
     return flow->prepared && !flow->canceled && !d->stop;
 }
 
@@ -523,10 +548,9 @@ static bool begin_flow(Dispatch *d, Flow *flow, uint32_t thread) {
     return true;
 }
 
-// Makes a partition of its rows and hands it over. True: the task goes on.
-static bool make_partition(Dispatch *d, Flow *flow, uint32_t thread) {
-    int64_t busy = 0;
-    Partition *partition = run_task(d, flow, thread, &busy);
+// What follows once a task has made a partition, or none. True: the task goes on.
+static bool take_made(Dispatch *d, Flow *flow, Partition *partition, int64_t busy,
+                      uint32_t thread) {
     if (partition && flow->need > 0 && !d->stop) {
         stage_spare(flow->run, partition);
         return flow_ask(d, flow);
@@ -541,6 +565,30 @@ static bool make_partition(Dispatch *d, Flow *flow, uint32_t thread) {
     // First: when the task ends, what stands after a fault of it is not to follow.
     dispatch_tell_bounds(d);
     return hand_over(d, flow, partition, busy);
+}
+
+// Makes a partition of its rows and hands it over. True: the task goes on.
+static bool make_partition(Dispatch *d, Flow *flow, uint32_t thread) {
+    if (flow_is_far(flow)) {
+        far_ask(d, flow);
+        return false;
+    }
+    int64_t busy = 0;
+    Partition *partition = run_task(d, flow, thread, &busy);
+    return take_made(d, flow, partition, busy, thread);
+}
+
+// The same, of a partition that a worker has made.
+static bool take_answer(Dispatch *d, Flow *flow, uint32_t thread) {
+    int64_t busy = 0;
+    Partition *partition = far_take(d, flow, &busy);
+    if (!partition && flow->need > 0 && !d->stop) return flow_ask(d, flow);
+    // It gave way because nobody wants its rows.
+    if (!partition && flow->canceled) {
+        end_early(d, flow);
+        return false;
+    }
+    return take_made(d, flow, partition, busy, thread);
 }
 
 // One step of a task that has begun. True: it goes on.
@@ -558,6 +606,15 @@ static bool go_on(Dispatch *d, Flow *flow, uint32_t thread) {
 }
 
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
-    bool on = begin_flow(d, flow, thread);
-    while (on) on = go_on(d, flow, thread);
+    NodeId node = flow->place;
+    bool answered = flow->answer, far = flow_is_far(flow);
+    // The worker is not lost while a thread is at its flow. Of an answer it is held already.
+    if (far && !answered) workers_hold(d->own->workers, node, true);
+    bool on = answered ? take_answer(d, flow, thread) : begin_flow(d, flow, thread);
+    while (on && !dispatch_is_paused(d)) on = go_on(d, flow, thread);
+    if (on) {
+        flow->waits = true;
+        dispatch_queue(d, flow);
+    }
+    if (far) workers_hold(d->own->workers, node, false);
 }

@@ -158,11 +158,12 @@ static char *temporary_name(const char *path, const char *tag) {
     return len < 0 ? nullptr : name;
 }
 
-static void random_tag(char tag[static DURABLE_TAG + 1]) {
+// `marked`: the next job may remove the file when this one is killed.
+static void random_tag(char tag[static DURABLE_TAG + 1], bool marked) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     uint8_t bytes[DURABLE_TAG];
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) memset(bytes, 0, sizeof bytes);
-    tag[0] = LEFTOVER_MARK;
+    tag[0] = marked ? LEFTOVER_MARK : 'a';
     for (int i = 1; i < DURABLE_TAG; i++) tag[i] = letters[bytes[i] % (sizeof letters - 1)];
     tag[DURABLE_TAG] = '\0';
 }
@@ -176,11 +177,11 @@ static int open_retried(const char *path, const char *shown, int flags) {
     return fd;
 }
 
-static bool open_random(DurableFile *file) {
+static bool open_random(DurableFile *file, bool marked) {
     enum { TRIES = 100 };
     char tag[DURABLE_TAG + 1];
     for (int i = 0; i < TRIES && file->fd < 0; i++) {
-        random_tag(tag);
+        random_tag(tag, marked);
         free(file->temporary);
         file->temporary = temporary_name(file->path, tag);
         if (!file->temporary) return false;
@@ -197,9 +198,9 @@ static bool open_empty(DurableFile *file) {
 }
 
 static bool open_listed(DurableFile *file) {
-    if (disk == &durable_system) leftover_sweep(file->path);
+    bool marked = disk != &durable_system || leftover_sweep(file->path);
     pthread_mutex_lock(&listing);
-    bool good = open_random(file);
+    bool good = open_random(file, marked);
     if (good) list(file);
     pthread_mutex_unlock(&listing);
     return good;

@@ -7,58 +7,102 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *wanted;  // nullptr: none.
-static size_t wanted_len;
-static int wanted_error;    // 0: the process gets a signal,
-static int wanted_signal;   // this one; 0: the thread waits.
-static atomic_long left;
+// One of the variable: from `after` + 1 on, calls there fail (`count` of them); or it happens once,
+// at the call of number `count`.
+typedef struct Point {
+    const char *name;
+    size_t      len;
+    int         error;   // 0: no call fails;
+    int         signal;  // the process gets this one; 0: the thread waits.
+    long        count;
+    long        after;
+    atomic_long seen;
+} Point;
+
+enum { POINTS_MAX = 16 };
+static Point points[POINTS_MAX];
+static size_t point_count;
 
 static bool is_named(const char *text, const char *name) {
     size_t len = strlen(name);
-    return strncmp(text, name, len) == 0 && (text[len] == ':' || !text[len]);
+    return strncmp(text, name, len) == 0 && (!text[len] || strchr(":,", text[len]));
 }
 
-// The number of an error's name: at the beginning of `text`. 0: none.
-static int error_named(const char *text) {
-    static const struct { const char *name; int error; } errors[] = {
+typedef struct Named { const char *name; int number; } Named;
+
+static const Named errors[] = {
 #define ERROR(name, class) {#name, name},
 #include "runtime/host/errors.def"
 #undef ERROR
-    };
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (is_named(text, errors[i].name)) return errors[i].error;
-    return 0;
+    {nullptr, 0},
+};
+
+static const Named signals[] = {
+    {"SIGTERM", SIGTERM}, {"STOP", SIGSTOP}, {"SIGSEGV", SIGSEGV}, {"WAIT", 0}, {nullptr, 0}};
+
+static int number_named(const Named *all, const char *text) {
+    while (all->name && !is_named(text, all->name)) all++;
+    return all->number;
 }
 
-static void choose(const char *text) {
-    if (is_named(text, "SIGTERM")) wanted_signal = SIGTERM;
-    else if (is_named(text, "WAIT")) wanted_signal = 0;
-    else wanted_error = error_named(text);
+// "NODE/" in front of a name: is this the process that it is for? Moves to after it.
+static bool is_for(const char **text, uint32_t node) {
+    char *end;
+    unsigned long wanted = strtoul(*text, &end, 10);
+    if (end == *text || *end != '/') return true;
+    *text = end + 1;
+    return wanted == node;
 }
 
-void failpoint_open(void) {
-    wanted = getenv("SBC_FAILPOINT");
-    if (!wanted) return;
-    wanted_len = strcspn(wanted, "=:");
-    const char *count = strchr(wanted, ':');
-    wanted_signal = SIGKILL;
-    if (wanted[wanted_len] == '=') choose(wanted + wanted_len + 1);
-    atomic_store(&left, count ? strtol(count + 1, nullptr, 10) : 1);
+// Up to the comma or the end.
+static void read_point(const char *text, uint32_t node) {
+    if (!is_for(&text, node) || point_count == POINTS_MAX) return;
+    Point *point = &points[point_count++];
+    *point = (Point){.name = text, .len = strcspn(text, "=:,"), .signal = SIGKILL, .count = 1};
+    const char *at = text + point->len;
+    if (*at == '=') {
+        point->error = number_named(errors, at + 1);
+        point->signal = number_named(signals, at + 1);
+        at += strcspn(at, ":,");
+    }
+    char *end = (char *)at;
+    if (*at == ':') point->count = strtol(at + 1, &end, 10);
+    if (*end == '+') point->after = strtol(end + 1, nullptr, 10);
 }
 
-static bool is_wanted(const char *name) {
-    return wanted && strlen(name) == wanted_len && memcmp(name, wanted, wanted_len) == 0;
+void failpoint_open(uint32_t node) {
+    const char *text = getenv("SBC_FAILPOINT");
+    while (text) {
+        read_point(text, node);
+        text = strchr(text, ',');
+        if (text) text++;
+    }
+}
+
+static bool is_at(const Point *point, const char *name) {
+    return strlen(name) == point->len && memcmp(name, point->name, point->len) == 0;
 }
 
 void failpoint(const char *name) {
     enum { WAIT_MICROS = 200 * 1000 };
-    if (!is_wanted(name) || wanted_error || atomic_fetch_sub(&left, 1) != 1) return;
-    if (wanted_signal) kill(getpid(), wanted_signal);
-    else usleep(WAIT_MICROS);
+    for (size_t i = 0; i < point_count; i++) {
+        Point *point = &points[i];
+        if (point->error || !is_at(point, name)) continue;
+        if (atomic_fetch_add(&point->seen, 1) + 1 != point->count + point->after) continue;
+        if (point->signal) kill(getpid(), point->signal);
+        else usleep(WAIT_MICROS);
+    }
 }
 
 bool failpoint_fails(const char *name) {
-    if (!is_wanted(name) || !wanted_error || atomic_fetch_sub(&left, 1) <= 0) return false;
-    errno = wanted_error;
-    return true;
+    failpoint(name);
+    for (size_t i = 0; i < point_count; i++) {
+        Point *point = &points[i];
+        if (!point->error || !is_at(point, name)) continue;
+        long seen = atomic_fetch_add(&point->seen, 1);
+        if (seen < point->after || seen >= point->after + point->count) continue;
+        errno = point->error;
+        return true;
+    }
+    return false;
 }

@@ -4,17 +4,23 @@
 // The variable SBC_FAILPOINT says what happens when the job comes to NAME for the N-th time (NAME
 // alone: the first):
 //
-//   NAME:N          SIGKILL ends the job
-//   NAME=SIGTERM:N  the job is asked to end, and goes on
+//   NAME:N          SIGKILL ends the process
+//   NAME=SIGTERM:N  the process gets the signal: SIGTERM, STOP (SIGSTOP), or SIGSEGV
 //   NAME=WAIT:N     the thread waits there for 0.2 s, as for a slow disk
 //   NAME=ERROR:N    the first N calls there fail with an error of errors.def: source-read=EIO:2
+//   ...+K           K times more go well before
+//   NODE/...        it happens in the worker of that number alone; 0 is the job itself
 //
-// The names are listed in tests/README.md. Without the variable a failpoint is one comparison.
+// Several of them have commas between them. The names are listed in tests/README.md. Without the
+// variable a failpoint is one comparison.
 #ifndef SBC_RUNTIME_FAILPOINT_H
 #define SBC_RUNTIME_FAILPOINT_H
 
-// Reads the environment; called once, before threads are started.
-void failpoint_open(void);
+#include <stdint.h>
+
+// Reads the environment; called once, before threads are started. `node` is the number of the
+// worker, 0 in a job itself.
+void failpoint_open(uint32_t node);
 void failpoint(const char *name);
 // Is the call to fail? Then errno is set.
 bool failpoint_fails(const char *name);

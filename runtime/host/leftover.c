@@ -62,13 +62,21 @@ static bool hold(int folder) {
     return false;
 }
 
+// Folders that are held stay open: of more no more are.
+static bool is_full(void) {
+    enum { HELD_MAX = 64 };
+    int count = 0;
+    for (const Held *one = held; one; one = one->next) count++;
+    return count >= HELD_MAX;
+}
+
 static bool is_held(const struct stat *is) {
     for (const Held *one = held; one; one = one->next)
         if (one->device == is->st_dev && one->number == is->st_ino) return true;
     return false;
 }
 
-void leftover_sweep(const char *path) {
+bool leftover_sweep(const char *path) {
     struct stat is;
     const char *slash = strrchr(path, '/');
     char *name = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -76,7 +84,9 @@ void leftover_sweep(const char *path) {
     Held *own = nullptr;
     free(name);
     pthread_mutex_lock(&holding);
-    bool keep = folder >= 0 && fstat(folder, &is) == 0 && !is_held(&is) &&
+    bool known = folder >= 0 && fstat(folder, &is) == 0 && is_held(&is);
+    bool guarded = known || !is_full();
+    bool keep = folder >= 0 && !known && guarded && fstat(folder, &is) == 0 &&
                 (own = malloc(sizeof *own)) != nullptr;
     if (keep) {
         *own = (Held){is.st_dev, is.st_ino, held};
@@ -87,4 +97,5 @@ void leftover_sweep(const char *path) {
     }
     pthread_mutex_unlock(&holding);
     if (folder >= 0 && !keep) close(folder);
+    return guarded;
 }

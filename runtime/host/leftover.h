@@ -14,7 +14,8 @@ enum { LEFTOVER_MARK = '~' };
 
 // Before the first file is made beside `path`: removes what is left there, and holds the folder
 // until the process ends. Called again for the same folder it does nothing. A folder that cannot be
-// locked, as on some networks, is left as it is.
-void leftover_sweep(const char *path);
+// locked, as on some networks, is left as it is. False: so many folders are held that this one is
+// not; files in it get names that no other job removes.
+bool leftover_sweep(const char *path);
 
 #endif

@@ -26,12 +26,21 @@ Batch *batch_open_range(SpillRange *range) {
     return batch;
 }
 
+Batch *batch_open_far(FarRows *far, const SbEntry *const *entries, int64_t count) {
+    Batch *batch = malloc(sizeof *batch);
+    if (!batch) return nullptr;
+    far->holders++;
+    *batch = (Batch){.far = far, .entries = entries, .count = count, .holders = 1};
+    return batch;
+}
+
 void batch_release(Batch *batch) {
     assert(batch->holders > 0);
     if (--batch->holders > 0) return;
     assert(!batch->run);  // What it has on disk is its LivePartition's.
     sb_rows_close(batch->rows);
     spill_range_close(batch->range);
+    if (batch->far) far_rows_release(batch->far);
     free(batch);
 }
 

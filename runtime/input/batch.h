@@ -21,6 +21,7 @@ typedef struct Batch {
     SpillRun *run;       // The run on disk; nullptr: the rows are not there. Bytes on disk are not
                          // the batch's.
     SpillRange *range;   // Or nullptr.
+    FarRows *far;        // Where the rows of `entries` lie; nullptr: they are those of `rows`.
     const SbEntry *const *entries;
     int64_t  count, bytes;
     int64_t  used;       // Bytes in use, counted as in Partition.used.
@@ -39,6 +40,8 @@ typedef struct Slice {
 Batch *batch_open(SbRows *rows);
 // A batch of rows that are read from disk, which have no entries yet.
 Batch *batch_open_range(SpillRange *range);
+// A batch of rows that another process made; nullptr: no memory.
+Batch *batch_open_far(FarRows *far, const SbEntry *const *entries, int64_t count);
 void   batch_release(Batch *batch);
 // The rows of a batch that nobody else holds, empty, for the next one.
 SbRows *batch_empty(Batch *batch);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "runtime/input/glob.h"
 
+#include "stdlib/text.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -10,22 +12,10 @@
 
 // One "[...]" of a pattern against a byte. Moves `pattern` after it; -1: not a class.
 static int match_class(const char **pattern, unsigned char byte) {
-    const char *at = *pattern + 1;
-    bool inverted = *at == '!' || *at == '^', found = false;
-    if (inverted) at++;
-    const char *first = at;
-    while (*at != '\0' && (*at != ']' || at == first)) {
-        unsigned char low = (unsigned char)*at, high = low;
-        if (at[1] == '-' && at[2] != ']' && at[2] != '\0') {
-            high = (unsigned char)at[2];
-            at += 2;
-        }
-        found |= low <= byte && byte <= high;
-        at++;
-    }
-    if (*at != ']') return -1;
-    *pattern = at + 1;
-    return found != inverted;
+    SbStr rest = {*pattern, (int64_t)strlen(*pattern)};
+    int in = sb_path_class(&rest, byte);
+    *pattern = rest.ptr;
+    return in;
 }
 
 bool glob_match(const char *pattern, const char *name) {
@@ -60,6 +50,12 @@ bool glob_match(const char *pattern, const char *name) {
     }
 }
 
+char *glob_copy(const char *path) {
+    size_t len = strlen(path);
+    char *copy = calloc(1, len + 1 + SB_SLACK);
+    return copy ? memcpy(copy, path, len) : nullptr;
+}
+
 static bool add(PathList *list, const char *path, Trouble *trouble) {
     if (list->count == list->cap) {
         uint32_t cap = list->cap ? 2 * list->cap : 16;
@@ -69,7 +65,7 @@ static bool add(PathList *list, const char *path, Trouble *trouble) {
         list->paths = paths;
         list->cap = cap;
     }
-    char *copy = strdup(path);
+    char *copy = glob_copy(path);
     if (!copy) return trouble_no_memory(trouble, "for the list of files");
     list->paths[list->count++] = copy;
     return true;

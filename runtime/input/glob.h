@@ -13,6 +13,8 @@ typedef struct PathList {
     uint32_t count, cap;
 } PathList;
 
+// A copy of a path from malloc. Rows take paths as texts: SB_SLACK bytes after it are readable.
+char *glob_copy(const char *path);
 // Adds the files of one path. No match, or what cannot be read, is a trouble.
 bool glob_add(PathList *list, const char *path, Trouble *trouble);
 void glob_sort(PathList *list);

@@ -102,6 +102,39 @@ static bool add_file(Source *source, SourceFile *file, const char *path, Trouble
     return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", path, strerror(errno));
 }
 
+// Do the keys in the path fit, and may rows of the file pass the filters?
+static bool judge_path(const Source *source, const SourceSetup *setup, const char *path,
+                       bool *opens, Trouble *trouble) {
+    SbSetup *ask = setup->ask;
+    const SbSource *what = source->what;
+    ask->asked = (int32_t)source->number;
+    ask->asked_path = (SbStr){path, (int64_t)strlen(path)};
+    ask->verdict = SB_PATH_BAD;
+    setup->job->setup(ask);
+    ask->asked = -1;
+    *opens = ask->verdict != SB_PATH_REFUSED;
+    if (ask->verdict != SB_PATH_BAD) return true;
+    SbStr key = what->keys[ask->asked_key].name, detail = ask->call->detail;
+    return trouble_set(trouble, TROUBLE_PATH_KEY, "'%s': the key '%.*s' does not fit its type: "
+                       "'%.*s'", path, (int)key.len, key.ptr, (int)detail.len,
+                       detail.ptr ? detail.ptr : "");
+}
+
+// Leaves out files whose keys the filters refuse.
+static bool judge_paths(Source *source, const SourceSetup *setup, Trouble *trouble) {
+    PathList *list = &source->paths;
+    uint32_t kept = 0, count = list->count;
+    bool good = true;
+    for (uint32_t i = 0; i < count; i++) {
+        bool opens = true;
+        good = good && judge_path(source, setup, list->paths[i], &opens, trouble);
+        if (opens) list->paths[kept++] = list->paths[i];
+        else free(list->paths[i]);
+    }
+    list->count = kept;
+    return good;
+}
+
 static bool list_files(Source *source, SbList paths, Trouble *trouble) {
     const SbStr *texts = paths.ptr;
     for (int64_t i = 0; i < paths.len; i++) {
@@ -119,7 +152,7 @@ static bool list_files(Source *source, SbList paths, Trouble *trouble) {
     return true;
 }
 
-bool source_open(Source *source, const SbSource *what, const SourceSetup *setup, Trouble *trouble) {
+void source_set(Source *source, const SbSource *what, const SourceSetup *setup) {
     source->what = what;
     source->row_max = setup->row_max > 0 ? setup->row_max : 16 << 20;
     source->range_count = setup->count;
@@ -133,9 +166,14 @@ bool source_open(Source *source, const SbSource *what, const SourceSetup *setup,
         .blank_rows = true,
         .comment = what->comment,
     };
+}
+
+bool source_open(Source *source, const SbSource *what, const SourceSetup *setup, Trouble *trouble) {
+    source_set(source, what, setup);
     if (!what->reader) return true;
     if (!list_files(source, setup->paths, trouble)) return false;
-    source->files = calloc(source->paths.count, sizeof *source->files);
+    if (what->key_count > 0 && !judge_paths(source, setup, trouble)) return false;
+    source->files = calloc((size_t)source->paths.count + 1, sizeof *source->files);
     if (!source->files)
         return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the list of files");
     for (uint32_t i = 0; i < source->paths.count; i++) {

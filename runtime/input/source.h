@@ -43,12 +43,16 @@ struct Source {
 };
 
 typedef struct SourceSetup {
+    const SbJob *job;       // Its setup judges
+    SbSetup *ask;           // the paths of sources with keys.
     SbList  paths;
     int64_t row_max, count;
     int64_t partition;
     int     cancel_fd;
 } SourceSetup;
 
+// All but the files.
+void source_set(Source *source, const SbSource *what, const SourceSetup *setup);
 // Lists the files and, for those that can be read at any place, reads the headers.
 bool source_open(Source *source, const SbSource *what, const SourceSetup *setup, Trouble *trouble);
 void source_close(Source *source);

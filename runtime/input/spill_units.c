@@ -148,6 +148,75 @@ bool spill_units_prepare(const SpillUnits *units, Unit *unit, Trouble *trouble) 
     return true;
 }
 
+// ---- once more ----------------------------------------------------------------------------------
+
+// The next cut that may have rows from number `row` on.
+static bool seek(SpillCutter *cutter, SpillCut *cut, int64_t row) {
+    SpillCutSize size;
+    do {
+        if (!spill_cutter_next(cutter, cut, &size)) return false;
+    } while (cut->ends && size.rows_before <= row);
+    return true;
+}
+
+// Adds rows of the merge from number `from` on, until there are so many. False: no memory.
+static bool add_rows(const SpillUnits *units, SpillMerge *merge, int64_t from, int64_t rows,
+                     SbRows *read) {
+    int64_t held;
+    bool good = true;
+    for (const SbEntry *entry; good && read->count < rows;) {
+        entry = spill_merge_first(merge, &held);
+        if (!entry) break;
+        bool wanted = spill_merge_row(merge) >= from;
+        good = !wanted || spill_keep(read, units->on_disk.what, entry, held);
+        if (good) spill_merge_pass(merge);
+    }
+    return good;
+}
+
+// The rows of the unit, by cuts as far as the runs can be cut. nullptr: there is no memory, or
+// trouble (spill->failed).
+static SbRows *read_again(const SpillUnits *units, const Unit *unit) {
+    const SpillOrder *order = &units->on_disk;
+    int64_t rows = unit->range_end - unit->range_begin;
+    int64_t bytes = units->bytes > 0 ? units->bytes : units->what.bytes;
+    SbRows *read = sb_rows_open(order->runs->spill->memory, order->what->entry_bytes,
+                                units->what.bytes);
+    SpillCutter cutter = {0};
+    SpillCut cut;
+    bool cuts = spill_runs_can_cut(order->runs);
+    bool good = read && (!cuts || spill_cutter_open(&cutter, order->runs, bytes)), more = true;
+    while (good && more && read->count < rows) {
+        more = cuts && seek(&cutter, &cut, unit->range_begin);
+        if (cuts && !more) break;
+        SpillMerge *merge =
+            spill_merge_open_of(&(SpillMergeOf){*order, cuts ? &cut : nullptr, nullptr});
+        good = merge && add_rows(units, merge, unit->range_begin, rows, read);
+        spill_merge_close(merge);
+    }
+    spill_cutter_close(&cutter);
+    if (good && read->count == rows && !order->runs->spill->failed) return read;
+    sb_rows_close(read);
+    return nullptr;
+}
+
+// Its rows are somewhere in the merged sequence. Where no index says where blocks begin, all rows
+// before them are passed over.
+UnitTake spill_units_find(const SpillUnits *units, Unit *unit, bool must, Trouble *trouble) {
+    if (unit->range_begin == unit->range_end) return UNIT_TAKEN;
+    SbRows *read = read_again(units, unit);
+    Batch *batch = read ? batch_open(read) : nullptr;
+    if (!batch) sb_rows_close(read);
+    if (spill_trouble(units->on_disk.runs->spill, trouble)) return UNIT_TROUBLE;
+    if (!batch) return lacks_room(units, must, trouble);
+    unit->entries = batch->entries;
+    unit->end = batch->count;
+    unit->slices[0] = (Slice){batch, batch->entries, batch->count};
+    return UNIT_TAKEN;
+}
+
+// ---- taking -------------------------------------------------------------------------------------
+
 UnitTake spill_units_take(SpillUnits *units, Unit *unit, bool must, Trouble *trouble) {
     for (UnitTake taken;;) {
         if (units->merge) {

@@ -37,6 +37,8 @@ SpillUnits *spill_units_open(const SpillUnitsSetup *what);
 void spill_units_close(SpillUnits *units);
 // The next unit. One thread at a time. `must`: nobody gives memory back any more.
 UnitTake spill_units_take(SpillUnits *units, Unit *unit, bool must, Trouble *trouble);
+// Reads the rows of the unit once more: those of its range of numbers. Any number of threads.
+UnitTake spill_units_find(const SpillUnits *units, Unit *unit, bool must, Trouble *trouble);
 // Are the rows of the unit still to be read?
 bool spill_units_reads(const Unit *unit);
 // Reads the rows of the unit. Any number of threads.

@@ -57,16 +57,29 @@ static bool charge(SbMemory *memory, int64_t bytes, const BufferRelief *relief) 
     return true;
 }
 
+// Room for the rows, where other processes may read them.
+static const SbEntry **take_room(SbMemory *memory, int64_t bytes, const BufferRelief *relief) {
+    void *room;
+    while (!(room = sb_memory_take_shared(memory, bytes)))
+        if (!relief || !relief->find(relief->self)) return nullptr;
+    return room;
+}
+
 bool spool_read(SpoolRows *rows, const SpoolPlace *from, Trouble *trouble) {
     int64_t bytes = spool_bytes(from->run);
     *rows = (SpoolRows){0};
-    if (!charge(from->spill->memory, bytes + from->run->packed_max, from->relief))
+    if (!charge(from->spill->memory, from->run->packed_max, from->relief))
         return trouble_set(trouble, TROUBLE_MEMORY,
                            "reading spilled rows needs more than --memory leaves");
-    rows->entries = aligned_alloc(16, (size_t)(bytes + 15) & ~(size_t)15);
-    rows->bytes = bytes;
+    rows->entries = take_room(from->spill->memory, bytes, from->relief);
+    rows->bytes = rows->entries ? bytes : 0;
+    if (!rows->entries) {
+        sb_memory_release(from->spill->memory, from->run->packed_max);
+        return trouble_set(trouble, TROUBLE_MEMORY,
+                           "reading spilled rows needs more than --memory leaves");
+    }
     char *packed = malloc((size_t)from->run->packed_max + 1);
-    bool good = rows->entries && packed && read_blocks(rows, from, packed);
+    bool good = packed && read_blocks(rows, from, packed);
     free(packed);
     sb_memory_release(from->spill->memory, from->run->packed_max);
     if (good) return true;
@@ -76,7 +89,6 @@ bool spool_read(SpoolRows *rows, const SpoolPlace *from, Trouble *trouble) {
 }
 
 void spool_close(SpoolRows *rows, SbMemory *memory) {
-    sb_memory_release(memory, rows->bytes);
-    free(rows->entries);
+    if (rows->entries) sb_memory_give_shared(memory, rows->entries, rows->bytes);
     *rows = (SpoolRows){0};
 }

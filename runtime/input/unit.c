@@ -48,8 +48,9 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
     *units = (Units){.what = *what, .unit_bytes = unit_bytes(what),
                      .carry = {.memory = what->memory, .relief = what->relief},
                      .ordinal = start->ordinal, .file = start->file, .next = start->next,
-                     .chain_end = UINT64_MAX, .chain_ordinal = start->ordinal,
-                     .chain_begin = start->chain_begin, .chain_lines = start->chain_lines};
+                     .chain_end = UINT64_MAX, .chain_ordinal = start->ordinal};
+    units->known[start->ordinal % UNIT_CHAIN_PLACES] =
+        (UnitKnown){true, start->ordinal, {start->chain_begin, start->chain_lines}};
     if (what->sums && !(units->sum = checksum_open()))
         return trouble_no_memory(trouble, "for a checksum");
     if (pthread_mutex_init(&units->lock, nullptr) != 0) {
@@ -110,11 +111,28 @@ bool units_can_repeat(const Units *units) {
 
 // ---- the chain ------------------------------------------------------------------------------
 
+// Nothing comes between the start of a unit and its task here, as units after it wait for that
+// task. In a worker other processes may have come further: see chain_passed. The lock is held.
+static bool chain_find(const Units *units, uint64_t ordinal, UnitsChain *start) {
+    const UnitKnown *known = &units->known[ordinal % UNIT_CHAIN_PLACES];
+    if (!known->is || known->ordinal != ordinal) return false;
+    *start = known->start;
+    return true;
+}
+
+static void chain_know(Units *units, uint64_t ordinal, UnitsChain start) {
+    UnitKnown *known = &units->known[ordinal % UNIT_CHAIN_PLACES];
+    if (!known->is || known->ordinal <= ordinal) *known = (UnitKnown){true, ordinal, start};
+    if (ordinal > units->chain_ordinal) units->chain_ordinal = ordinal;
+    pthread_cond_broadcast(place_of(units, ordinal));
+}
+
 // Is the exact start of the unit known? `begin` is an offset in the file.
 static bool chain_peek(Units *units, const Unit *unit, int64_t *begin) {
+    UnitsChain start = {0};
     pthread_mutex_lock(&units->lock);
-    bool known = units->chain_ordinal == unit->ordinal;
-    *begin = units->chain_begin;
+    bool known = chain_find(units, unit->ordinal, &start);
+    *begin = start.begin;
     pthread_mutex_unlock(&units->lock);
     return known;
 }
@@ -124,21 +142,31 @@ static bool chain_ends(const Units *units, const Unit *unit) {
     return units->chain_broken || unit->ordinal > units->chain_end;
 }
 
+// Its start was known, and its place has gone to a later one: who gave the unit knows the start.
+static bool chain_passed(const Units *units, const Unit *unit) {
+    return units->chain_ordinal >= unit->ordinal + UNIT_CHAIN_PLACES;
+}
+
+static bool is_canceled(const UnitBuffer *buffer) {
+    return buffer->cancel && __atomic_load_n(buffer->cancel, __ATOMIC_RELAXED);
+}
+
 // False: the chain ends before, or the unit that stands first waits for memory (buffer->gives_way):
 // nobody keeps a slot in the meantime.
 static bool chain_wait(Units *units, const Unit *unit, UnitBuffer *buffer, int64_t *begin,
                        int64_t *lines) {
+    UnitsChain start = {0};
     pthread_mutex_lock(&units->lock);
-    while (units->chain_ordinal != unit->ordinal && !chain_ends(units, unit) &&
-           !units->chain_asks) {
+    bool known;
+    while (!(known = chain_find(units, unit->ordinal, &start)) && !chain_ends(units, unit) &&
+           !units->chain_asks && !chain_passed(units, unit) && !is_canceled(buffer)) {
         pthread_cond_wait(place_of(units, unit->ordinal), &units->lock);
     }
-    bool first = units->chain_ordinal == unit->ordinal;
-    bool good = first && !units->chain_broken;
-    if (first) units->chain_asks = false;
-    buffer->gives_way = !first && !chain_ends(units, unit);
-    *begin = units->chain_begin;
-    *lines = units->chain_lines;
+    bool good = known && !units->chain_broken;
+    if (known && units->chain_ordinal == unit->ordinal) units->chain_asks = false;
+    buffer->gives_way = !known && !chain_ends(units, unit);
+    *begin = start.begin;
+    *lines = start.lines;
     pthread_mutex_unlock(&units->lock);
     return good;
 }
@@ -153,10 +181,35 @@ static void chain_ask(Units *units) {
 
 static void chain_hand_on(Units *units, const Unit *unit, int64_t lines) {
     pthread_mutex_lock(&units->lock);
-    units->chain_ordinal = unit->ordinal + 1;
-    units->chain_begin = unit->next;
-    units->chain_lines = lines;
-    pthread_cond_broadcast(place_of(units, units->chain_ordinal));
+    chain_know(units, unit->ordinal + 1, (UnitsChain){unit->next, lines});
+    pthread_mutex_unlock(&units->lock);
+}
+
+void units_chain_set(Units *units, uint64_t ordinal, int64_t begin, int64_t lines) {
+    pthread_mutex_lock(&units->lock);
+    chain_know(units, ordinal, (UnitsChain){begin, lines});
+    // Whoever gave way may come back: work goes on where it had stopped.
+    units->chain_asks = false;
+    pthread_mutex_unlock(&units->lock);
+}
+
+bool units_chain_get(Units *units, uint64_t ordinal, UnitsChain *start) {
+    pthread_mutex_lock(&units->lock);
+    const UnitsStart *first = &units->what.start;
+    bool known = chain_find(units, ordinal, start);
+    if (!known && ordinal == first->ordinal) {
+        *start = (UnitsChain){first->chain_begin, first->chain_lines};
+        known = true;
+    }
+    pthread_mutex_unlock(&units->lock);
+    return known;
+}
+
+void units_chain_give_way(Units *units) { chain_ask(units); }
+
+void units_chain_wake(Units *units) {
+    pthread_mutex_lock(&units->lock);
+    wake_all(units);
     pthread_mutex_unlock(&units->lock);
 }
 
@@ -220,6 +273,16 @@ static bool rows_from(Feed *feed, Unit *unit, int64_t begin) {
            FEED_FOUND;
 }
 
+// Of a unit whose rows are fixed: `lines` stand before them.
+static void count_lines(const Units *units, Unit *unit, const Feed *feed, int64_t lines) {
+    unit->lines = units->what.source->what->wants_lines ? lines : -1;
+    if (unit->lines >= 0) {
+        lines += sb_lines_count(feed->buffer->ptr + unit->begin, unit->end - unit->begin) +
+                 unit->long_row.lines;
+    }
+    unit->next_lines = lines;
+}
+
 static bool prepare_chained(Units *units, Unit *unit, Feed *feed) {
     int64_t begin = 0, lines = 0, target = unit->range_end - feed->offset, guessed = -1;
     SourceFile *file = feed->file;
@@ -241,13 +304,8 @@ static bool prepare_chained(Units *units, Unit *unit, Feed *feed) {
     if (!found || begin != feed->offset + guessed) {
         if (!feed_to(feed, target) || !rows_from(feed, unit, begin)) return false;
     }
-    unit->lines = units->what.source->what->wants_lines ? lines : -1;
-    if (unit->lines >= 0) {
-        lines += sb_lines_count(feed->buffer->ptr + unit->begin, unit->end - unit->begin) +
-                 unit->long_row.lines;
-    }
-    unit->next_lines = lines;
-    chain_hand_on(units, unit, lines);
+    count_lines(units, unit, feed, lines);
+    chain_hand_on(units, unit, unit->next_lines);
     return true;
 }
 
@@ -266,6 +324,16 @@ static bool prepare_range(Units *units, Unit *unit, UnitBuffer *buffer, Trouble 
         if (good) good = rows_from(&feed, unit, begin);
         unit->lines = -1;
     }
+    place(unit, &feed);
+    return good;
+}
+
+bool units_prepare_from(Units *units, Unit *unit, UnitBuffer *buffer, const UnitsChain *start,
+                        Trouble *trouble) {
+    Feed feed = feed_of(units, unit, buffer, trouble);
+    int64_t begin = unit->first ? feed.file->begin : start->begin;
+    bool good = feed_to(&feed, unit->range_end - feed.offset) && rows_from(&feed, unit, begin);
+    if (good) count_lines(units, unit, &feed, unit->first ? feed.file->begin_lines : start->lines);
     place(unit, &feed);
     return good;
 }
@@ -405,10 +473,9 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     if (!unit_buffer_reserve(&units->carry, units->carry_len, trouble)) return UNIT_TROUBLE;
     memcpy(units->carry.ptr, buffer->ptr + rest, (size_t)units->carry_len);
     unit->last = feed.ended && units->carry_len == 0;
-    if (unit->end == 0 && !unit->long_row.is && unit->last) {
-        if (unit->first) file->bytes = units->carry_offset;  // A header alone: no unit says so.
-        return end_stream(units, file, trouble);
-    }
+    // A header alone is a unit, too: its bytes count if the unit is wanted.
+    bool empty = unit->end == 0 && !unit->long_row.is && !unit->first;
+    if (empty && unit->last) return end_stream(units, file, trouble);
     if (unit->last && end_stream(units, file, trouble) == UNIT_TROUBLE) return UNIT_TROUBLE;
     return UNIT_TAKEN;
 }
@@ -485,6 +552,26 @@ UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troub
     case SB_INPUT_FILES: taken = take_files(units, unit); break;
     }
     return taken == UNIT_TAKEN ? number(units, trouble) : taken;
+}
+
+UnitPlace units_place(const Unit *unit) {
+    return (UnitPlace){.is = true, .first = unit->first, .last = unit->last, .file = unit->file,
+                       .range_begin = unit->range_begin, .range_end = unit->range_end,
+                       .start = {unit->offset + unit->begin, unit->lines}};
+}
+
+UnitTake units_find(Units *units, const UnitPlace *place, uint64_t ordinal, Unit *unit,
+                    Trouble *trouble) {
+    bool files = units->what.input == SB_INPUT_TEXT || units->what.input == SB_INPUT_FILES;
+    *unit = (Unit){.ordinal = ordinal, .lines = -1, .file = place->file, .first = place->first,
+                   .last = place->last, .range_begin = place->range_begin,
+                   .range_end = place->range_end};
+    if (files) return UNIT_TAKEN;
+    if (units->spilled) return spill_units_find(units->spilled, unit, units->must, trouble);
+    unit->begin = unit->range_begin;
+    unit->end = unit->range_end;
+    unit->entries = units->what.entries;
+    return UNIT_TAKEN;
 }
 
 int64_t units_row_max(const Units *units) {

@@ -41,6 +41,7 @@ typedef struct UnitBuffer {
     int64_t   asks_from;  // For more than so many bytes it has to ask; 0: for none.
     int64_t   asks;       // It could not go on for that reason: what it needs.
     bool      gives_way;  // The same, because a unit that stands before its own has to ask.
+    const int32_t *cancel;    // SbTask.cancel of who waits for the start of a unit; or nullptr.
     SbMemory *memory;
     SbEntry **entries;  // For whole files.
     int64_t   entry_cap;
@@ -74,6 +75,20 @@ struct Unit {
                                   // as long as the unit. Else no batch.
 };
 
+// Where rows begin in their file, and the lines before.
+typedef struct UnitsChain {
+    int64_t begin, lines;
+} UnitsChain;
+
+// Where a unit lies, which was taken before: enough to find it again.
+typedef struct UnitPlace {
+    bool       is;
+    bool       first, last;  // As Unit's, and so are the next two.
+    uint32_t   file;
+    int64_t    range_begin, range_end;
+    UnitsChain start;        // Where its rows begin, of text that this process has read.
+} UnitPlace;
+
 // Where the first unit begins; zeros: at the start.
 typedef struct UnitsStart {
     uint64_t ordinal;
@@ -104,6 +119,13 @@ typedef struct UnitsSetup {
 
 enum { UNIT_CHAIN_PLACES = 64 };
 
+// A unit whose exact start is known.
+typedef struct UnitKnown {
+    bool       is;
+    uint64_t   ordinal;
+    UnitsChain start;
+} UnitKnown;
+
 typedef struct Units {
     UnitsSetup  what;
     bool        chained;
@@ -121,8 +143,8 @@ typedef struct Units {
     bool        stream_begun;     // A unit of it was taken.
     pthread_mutex_t lock;         // Of the chain.
     pthread_cond_t  resolved[UNIT_CHAIN_PLACES];  // By the ordinal of the unit that waits.
-    uint64_t    chain_ordinal;    // The unit whose exact start is known.
-    int64_t     chain_begin, chain_lines;  // Where that unit starts, and lines before it.
+    UnitKnown   known[UNIT_CHAIN_PLACES];  // By ordinal; of each place the newest.
+    uint64_t    chain_ordinal;    // The last unit whose exact start is known.
     uint64_t    chain_end;        // Units after this one come to no start: it was dropped.
     bool        chain_broken;
     bool        chain_asks;       // That unit waits for memory.
@@ -142,6 +164,12 @@ void units_close(Units *units);
 UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // The same for rows that were taken from edges; the right one without a batch unless it is a zip.
 UnitTake units_take_slices(Units *units, Unit *unit, const Slice slices[2], Trouble *trouble);
+// Where a unit lies that was taken, and prepared if it needs to be. Not of streams.
+UnitPlace units_place(const Unit *unit);
+// The unit of that number once more, to be prepared as one that was just taken. Rows that are on
+// disk are read here. Any number of threads. UNIT_LATER: when there is more memory.
+UnitTake units_find(Units *units, const UnitPlace *place, uint64_t ordinal, Unit *unit,
+                    Trouble *trouble);
 // Of rows that come back from disk, the longest; 0: they do not.
 int64_t units_row_max(const Units *units);
 // Have all units been taken, for certain?
@@ -149,6 +177,20 @@ bool units_over(const Units *units);
 // Reads the unit and fixes its rows. Any number of threads, one call for every unit taken, and one
 // more where the buffer has to ask: false, and buffer->asks or gives_way.
 bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
+// Do units wait for where the one before them ends?
+static inline bool units_chained(const Units *units) { return units->chained; }
+// Another process has found where the rows of the unit `ordinal` begin, and the lines before that.
+// It may say so after it has said so of a later one.
+void units_chain_set(Units *units, uint64_t ordinal, int64_t begin, int64_t lines);
+// False: the start of that unit is not known, or no longer.
+bool units_chain_get(Units *units, uint64_t ordinal, UnitsChain *start);
+// As units_prepare, of a chained unit whose exact start is known. Nothing is handed on.
+bool units_prepare_from(Units *units, Unit *unit, UnitBuffer *buffer, const UnitsChain *start,
+                        Trouble *trouble);
+// Units that wait for their start give way (UnitBuffer.gives_way): who is to find it comes later.
+void units_chain_give_way(Units *units);
+// Whoever waits looks whether he is canceled (UnitBuffer.cancel), and gives way then.
+void units_chain_wake(Units *units);
 // Reads a prepared unit once more, for a task that is run again. Not for streams.
 bool units_again(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // Wakes whoever waits in the chain: the job has failed or was interrupted.

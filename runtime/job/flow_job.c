@@ -1,5 +1,7 @@
 #include "runtime/job/flow_job.h"
 
+#include "runtime/breakers.h"
+
 #include <stdlib.h>
 
 uint32_t job_lanes(const SbJob *what, const Options *options, uint32_t threads) {
@@ -22,6 +24,30 @@ static bool has_limits(const JobAsk *ask, const Edge *edges) {
     bool limited = ask->options.first_rows != INT64_MAX;
     for (uint32_t b = 0; b < ask->what->breaker_count; b++) limited |= edges[b].limited;
     return limited;
+}
+
+static bool may_have_workers(const JobAsk *ask, const Edge *edges) {
+    for (uint32_t s = 0; s < ask->what->sink_count; s++) {
+        SbStr path = ask->setup.sink_paths[s];
+        if (path.len == 1 && path.ptr[0] == '-') return false;
+    }
+    return !has_limits(ask, edges);
+}
+
+bool flow_job_has_timeouts(const SbJob *what) {
+    bool any = false;
+    for (uint32_t s = 0; s < what->stage_count; s++) any |= what->stages[s].timeout > 0;
+    return any;
+}
+
+WorkerPlan flow_job_workers(const JobAsk *ask, const Edge *edges) {
+    const WorkerKinds *wanted = &ask->options.workers;
+    bool timeouts = flow_job_has_timeouts(ask->what);
+    if (has_limits(ask, edges) || (!timeouts && !may_have_workers(ask, edges)))
+        return (WorkerPlan){0};
+    // Foreign code is ended with its process: one is needed even if nobody asked for it.
+    bool own = timeouts && wanted->count == 0;
+    return (WorkerPlan){.count = own ? 1 : wanted->most, .begins = own ? 1 : wanted->count};
 }
 
 bool flow_job_keeps(const JobAsk *ask, const Edge *edges) {
@@ -52,6 +78,7 @@ static int64_t stub_bytes(const FlowParts *of) {
 typedef struct Parts {
     int64_t cuts[STAGES_MAX];
     bool    streams[STAGES_MAX], limited[STAGES_MAX * 2], leaves[STAGES_MAX];
+    bool    together[STAGES_MAX * 2];
 } Parts;
 
 static bool fits(const SbJob *job) {
@@ -68,8 +95,10 @@ static void fill_parts(const FlowParts *of, int64_t partition, Parts *parts) {
     }
     for (uint32_t s = 0; s < what->source_count; s++)
         parts->streams[s] = is_stream(&of->io->sources[s]);
-    for (uint32_t b = 0; b < what->breaker_count; b++)
+    for (uint32_t b = 0; b < what->breaker_count; b++) {
         parts->limited[b] = of->edges[b].limited;
+        parts->together[b] = sb_breaker_lies_together(&what->breakers[b]);
+    }
     for (uint32_t s = 0; s < what->sink_count; s++)
         parts->leaves[s] = of->io->sinks[s].to_stream || first_rows;
 }
@@ -94,6 +123,13 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
                                .stubs_free = sb_memory_rest(machine->memory_whole) / 2,
                                .streams = parts->streams, .limited = parts->limited,
                                .leaves = parts->leaves, .completes = of->resumed,
+                               .workers = machine->workers.count,
+                               .worker_cpus = machine->workers.threads * WHOLE,
+                               .timed_only = of->ask->options.workers.count == 0,
+                               .kinds = of->ask->options.workers.kinds,
+                               .fills_leave = !of->journaled, .together = parts->together,
+                               .covered_max = machine->workers.covered_max,
+                               .worker_memory = machine->workers.ledger,
                                .block_bytes = sizes->block_bytes,
                                .record_bytes = flow_job_record_bytes(&of->limits),
                                .lanes = sizes->threads,

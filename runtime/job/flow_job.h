@@ -39,6 +39,13 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
 // known before sources are open.
 bool flow_job_keeps(const JobAsk *ask, const Edge *edges);
 
+// In how many worker processes tasks of the job run. Rows that a limit may turn down are counted,
+// and made again, by the process of the job. So are those of standard output, whose reader may
+// leave; only foreign code with a time limit runs in a worker all the same.
+WorkerPlan flow_job_workers(const JobAsk *ask, const Edge *edges);
+// Has foreign code of some stage a time limit?
+bool flow_job_has_timeouts(const SbJob *what);
+
 // Of a task: bytes of records of rejects that it may have beyond its cut; 0: a record ends the job.
 int64_t flow_job_record_bytes(const RejectLimits *limits);
 

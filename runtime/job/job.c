@@ -1,6 +1,21 @@
 #include "runtime/job/job.h"
 
+#include "runtime/host.h"
+
 #include <string.h>
+
+Checksum job_program(const JobAsk *ask) {
+    Text text = {0};
+    pack_bytes(&text, ask->what->source_hash.ptr, ask->what->source_hash.len);
+    for (uint32_t i = 0; i < ask->options.text_count; i++) {
+        const ParamText *param = &ask->options.texts[i];
+        pack_number(&text, param->param);
+        pack_string(&text, param->text ? param->text : "");
+    }
+    Checksum sum = checksum_of(text.ptr, text.len);
+    sb_text_close(&text);
+    return sum;
+}
 
 SinkSetup job_sink_setup(const JobAsk *ask, uint32_t number) {
     static const SbWriter lines = {.extension = "jsonl", .row_end = lines_row_end,
@@ -17,10 +32,22 @@ SinkSetup job_sink_setup(const JobAsk *ask, uint32_t number) {
     }
     const SbSink *what = &ask->what->sinks[number];
     return (SinkSetup){.path = setup->sink_paths[number], .what = what,
-                       .part_bytes = setup->sink_bytes[number], .replace = replace,
+                       .part_bytes = setup->sink_bytes[number],
+                       .files_max = setup->sink_files[number], .replace = replace,
                        .journaled = journaled};
 }
 
 RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder order) {
     return (RejectSetSetup){order, &machine->spill, lanes, &machine->memory};
+}
+
+uint32_t job_worker_threads(const Job *job, uint32_t worker) {
+    const WorkerKind *kinds = job->ask.options.workers.kinds;
+    if (!kinds) return job->machine.workers.threads;
+    const SbJob *what = job->ask.what;
+    const WorkerKind *kind = &kinds[worker - 1];
+    Slots slots = {.job = what, .cpus = kind->cpus * WHOLE};
+    for (uint32_t r = 0; r < what->resource_count; r++)
+        slots.supply[r] = slots_of_kind(what, kind, r);
+    return slots_threads(&slots);
 }

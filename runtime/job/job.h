@@ -7,13 +7,16 @@
 #define SBC_RUNTIME_JOB_H
 
 #include "runtime/breakers.h"
+#include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/input.h"
+#include "runtime/job/worker_figures.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
 #include "runtime/plan.h"
 #include "runtime/rejects.h"
 #include "runtime/report.h"
+#include "runtime/task.h"
 
 #include <stdatomic.h>
 
@@ -42,19 +45,33 @@ typedef struct JobAsk {
     Options      options;
     Params       params;
     SbCall       call;           // Memory of parameters and of setup's results.
+    char *const *argv;           // The command line.
     SbSetup      setup;
 } JobAsk;
+
+// Processes in which tasks run (--workers). Zeros: this process runs all tasks itself.
+typedef struct WorkerPlan {
+    uint32_t     count;          // As many as there may ever be.
+    uint32_t     begins;         // That are there from the start.
+    uint32_t     threads;        // Of each, or of the one that has most.
+    int64_t      memory;         // Bytes that the account of each worker may take.
+    uint32_t     covered_max;    // As CorePlan's; of tests.
+    int64_t      ledger;         // Of `memory`, what the schedule may give to tasks of the worker.
+} WorkerPlan;
 
 // What the job takes of the machine: memory, slots, threads and disk. The memory plan shares it
 // out (memory_plan.h).
 typedef struct JobMachine {
     SbMemory     memory;
-    int64_t      memory_whole;   // --memory: of it the account is what rows may take.
+    int64_t      memory_total;   // --memory: of this process and its workers.
+    int64_t      memory_whole;   // Of this process: of it the account is what rows may take.
     uint32_t     tasks_fit, tasks_most;  // At once: the memory holds; slots allow.
     Slots        slots;          // What there is of each resource.
+    WorkerPlan   workers;
     Spill        spill;
     Pool         pool;
     RetryPolicy  retry;
+    Gpu         *gpu;            // Runs kernels; nullptr: there is none, or it is not wanted.
 } JobMachine;
 
 // What the job reads and writes.
@@ -62,6 +79,7 @@ typedef struct JobIo {
     Source      *sources;
     Sink        *sinks;          // One more than the program has: the last is for the rejects.
     bool         has_rejects_sink;
+    SinkNames   *names;          // Of files; nullptr: no output is by key.
 } JobIo;
 
 // Rows that wait for others, and what came of them. Arrays are by breaker, unless said otherwise.
@@ -92,6 +110,7 @@ typedef struct JobRejects {
 typedef struct JobFigures {
     int64_t     *counts;         // [step][SbCount]
     Progress     progress;
+    WorkerFigures *workers;      // By number of the worker, from 1 on; nullptr: there are none.
     struct Watch *watch;         // Belongs to runtime/observe, as the samples do.
     struct Samples *samples;     // With --stats; else nullptr.
     double       seconds;        // That it took, once it is over.
@@ -101,6 +120,7 @@ typedef struct JobFigures {
 typedef struct JobStop {
     _Atomic int  cancel;         // Interrupted: tasks stop after their block of rows.
     _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.
+    _Atomic int  paused;         // Somebody has paused it: nothing begins.
     _Atomic int  ending;         // What ends it, once: see Ending.
     int          cancel_fd;      // Readable with `cancel` or `drain`.
     struct Dispatch *dispatch;   // While it runs; see engine_wake.
@@ -119,13 +139,22 @@ typedef struct Job {
     JobStop      stop;
     Log          log;
     Trouble      trouble;        // Why it ends early.
+    Guards       guards;         // Rows that ended foreign code, and what became of them.
     struct Resume *resume;       // Of --resume; else nullptr. Belongs to runtime/resume.
     bool         resumed;        // It goes on from a journal.
 } Job;
 
+// Which program it is, with which parameters: the same in all processes of a job.
+Checksum job_program(const JobAsk *ask);
 // What sink number `sink` writes, and the rejects (the number after the last): an empty path means
 // none.
 SinkSetup job_sink_setup(const JobAsk *ask, uint32_t sink);
+// Threads of a worker, counted from 1 on.
+uint32_t job_worker_threads(const Job *job, uint32_t worker);
+// Threads of workers, all together.
+static inline uint32_t job_far_threads(const JobMachine *machine) {
+    return machine->workers.count * machine->workers.threads;
+}
 // Where records of rejects are kept, by so many lanes; once the spill is open.
 RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder order);
 

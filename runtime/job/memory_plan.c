@@ -214,7 +214,10 @@ static bool choose_partition(const FlowParts *of, uint32_t threads, Sketch *sket
         }
         MemoryNeed full = sketch->need;
         memory_need_tasks(&full, &sketch->flow.plan, &busy, INT64_MAX);
-        if (full.total <= tasks_share(of, sketch) || given || *partition <= PARTITION_MIN) break;
+        const WorkerPlan *workers = &machine->workers;
+        bool far = workers->count == 0 || sketch->need.total <= workers->ledger;
+        bool fits = far && full.total <= tasks_share(of, sketch);
+        if (fits || given || *partition <= PARTITION_MIN) break;
     }
     memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, sketch->sizes.ledger);
     machine->tasks_fit = sketch->need.tasks;
@@ -227,12 +230,97 @@ static Sketch *new_sketch(Trouble *trouble) {
     return sketch;
 }
 
+// ---- workers --------------------------------------------------------------------------------
+
+// A process has a program, stacks and what lies between blocks, which no account counts.
+enum : int64_t { PROCESS = 12 << 20, MIB = 1 << 20, EACH_MIN = 4 << 20 };
+
+// What each worker gets, and what is left of the whole to this process. Breakers are this
+// process's.
+static int64_t share_out(const Job *job, int64_t whole, WorkerPlan *workers) {
+    int64_t count = workers->count;
+    int64_t parts = has_breakers(job->ask.what) ? 2 * count : count + 1;
+    int64_t each = whole / parts - PROCESS;
+    workers->memory = each;
+    workers->ledger = each - each / REST_SHARE;
+    return whole - count * (each + PROCESS);
+}
+
+bool memory_plan_share_out(Job *job, uint32_t threads) {
+    JobMachine *machine = &job->machine;
+    WorkerPlan *workers = &machine->workers;
+    const Options *options = &job->ask.options;
+    machine->memory_total = machine->memory_whole;
+    *workers = flow_job_workers(&job->ask, job->breakers.edges);
+    if (workers->count == 0) return true;
+    workers->threads = threads > workers->count ? threads / workers->count : 1;
+    for (uint32_t w = 0; options->workers.kinds && w < workers->count; w++) {
+        uint32_t own = job_worker_threads(job, w + 1);
+        if (w == 0 || own > workers->threads) workers->threads = own;
+    }
+    const char *flush = getenv("SBC_TEST_FLUSH");
+    workers->covered_max = flush ? (uint32_t)strtoul(flush, nullptr, 10) : 0;
+    machine->memory_whole = share_out(job, machine->memory_total, workers);
+    return true;
+}
+
+MemoryShares memory_plan_reshare(const Job *job, int64_t whole) {
+    WorkerPlan workers = job->machine.workers;
+    if (workers.count > 0) whole = share_out(job, whole, &workers);
+    int64_t rest = sb_memory_rest(whole);
+    return (MemoryShares){.whole = whole, .limit = whole - rest, .worker_limit = workers.memory};
+}
+
+// Have as many processes what each needs at least? `least`: of one that has all tasks.
+static bool workers_fit(const Job *job, uint32_t count, int64_t total, const Sketch *least) {
+    WorkerPlan workers = {.count = count};
+    int64_t whole = share_out(job, total, &workers);
+    return workers.memory >= EACH_MIN && workers.ledger >= least->need.total &&
+           whole >= least->whole;
+}
+
+static int64_t least_for_workers(const Job *job, uint32_t count, const Sketch *least) {
+    int64_t low = 0, high = INT64_C(1) << 30;  // MiB.
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (workers_fit(job, count, middle * MIB, least)) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+// Is there enough for all workers of the job? The trouble says how much is, or how many have it.
+static bool enough_for_workers(Job *job, uint32_t threads, Sketch *sketch) {
+    FlowParts of = flow_parts(job);
+    uint32_t count = job->machine.workers.count, fit = count;
+    int64_t total = job->machine.memory_total;
+    if (count == 0 || !find_least(&of, threads, SPEED_LEAST, sketch)) return true;
+    while (fit > 0 && !workers_fit(job, fit, total, sketch)) fit--;
+    if (fit == count) return true;
+    trouble_set(&job->trouble, TROUBLE_MEMORY_LEAST,
+                "%u workers need more memory than --memory gives: %.1f MiB", count,
+                megabytes(total));
+    long long least = least_for_workers(job, count, sketch);
+    if (fit > 0)
+        trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or --workers=%u", least, fit);
+    else
+        trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or leave --workers out",
+                    least);
+    return false;
+}
+
+// ---- the plan of a job ----------------------------------------------------------------------
+
 bool memory_plan_set(Job *job, uint32_t threads) {
     FlowParts of = flow_parts(job);
     JobMachine *machine = &job->machine;
     Sketch *sketch = new_sketch(of.trouble);
     if (!sketch) return false;
     int64_t partition;
+    if (!enough_for_workers(job, threads, sketch)) {
+        free(sketch);
+        return false;
+    }
     bool enough = choose_partition(&of, threads, sketch, machine, &partition);
     if (!enough) refuse(&of, threads, sketch);
     job->ask.options.partition = partition;

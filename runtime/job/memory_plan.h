@@ -11,9 +11,19 @@
 #include "runtime/job/job.h"
 #include "runtime/plan.h"
 
+// What each worker gets of --memory and of the threads, and what is left to this process. False:
+// there is too little for so many; job->trouble says so.
+bool memory_plan_share_out(Job *job, uint32_t threads);
 // Sets the size of partitions, unless the user did, and the account. False: --memory is below the
 // minimum; job->trouble says so.
 bool memory_plan_set(Job *job, uint32_t threads);
+
+// What the processes of a job would have of `whole` bytes.
+typedef struct MemoryShares {
+    int64_t whole, limit;  // This process, and its account.
+    int64_t worker_limit;  // The account of each worker.
+} MemoryShares;
+MemoryShares memory_plan_reshare(const Job *job, int64_t whole);
 
 // Of the account, what the scheduler's ledger may give.
 int64_t memory_plan_ledger(const FlowParts *of);

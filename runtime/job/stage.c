@@ -57,7 +57,9 @@ static bool find_rows(StageRun *run, UnitsSetup *units, SbParallel *parallel, Tr
     Job *job = run->job;
     const SbStage *stage = run->stage;
     if (sb_reads_edge(run->job->ask.what, run->stage)) return true;
-    SbBreakerState *breaker = job->breakers.states[stage->input_index];
+    SbBreakerState *breaker =
+        job->breakers.states ? job->breakers.states[stage->input_index] : nullptr;
+    if (!breaker) return true;  // In a worker: it is told where the rows lie.
     if (stage->input == SB_INPUT_UNMATCHED && !sb_breaker_rest(breaker, parallel))
         return !spill_trouble(&job->machine.spill, trouble);
     units->entries = sb_breaker_entries(breaker, &units->entry_count);
@@ -180,8 +182,11 @@ bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
         .row = source ? &run->source_row : job->ask.what->breakers[stage->input_index].row,
         .params = job->ask.params.values, .tables = job->breakers.tables,
         .breakers = job->breakers.states,
+        .gpu = stage->kernels ? job->machine.gpu : nullptr,
+        .needs_gpu = job->ask.options.device == DEVICE_ONLY_GPU,
         .memory = &job->machine.memory, .partition_bytes = job->ask.options.partition,
         .wants_rows = job->rejects.limits.share >= 0, .units = &run->units, .relief = &run->relief,
+        .guards = &job->guards,
     };
     run->setup.goes_back = !fills_groups(run);
     run->relief = (BufferRelief){find_memory, run};
@@ -208,7 +213,7 @@ bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
     units.start = run->start;
     if (!units_open(&run->units, &units, trouble)) return false;
     run->repeats = units_can_repeat(&run->units);
-    run->opened = true;
+    __atomic_store_n(&run->opened, true, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -296,6 +301,10 @@ bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition
     if (partition->status != SB_STAGE_FAULT || (by_record && !partition->starved)) return true;
     if (spill_trouble(&job->machine.spill, trouble)) return false;
     SbStr label = hungry_step(run);
+    const char *lost = run->setup.gpu && run->setup.needs_gpu ? gpu_lost(run->setup.gpu) : nullptr;
+    if (lost)
+        return trouble_set(trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
+                           (int)run->stage->label.len, run->stage->label.ptr, lost);
     if (partition->failure.fault != SB_OK && partition->failure.site < job->ask.what->site_count) {
         label = job->ask.what->steps[job->ask.what->sites[partition->failure.site].step].label;
     }
@@ -306,6 +315,41 @@ bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition
     return trouble_set(trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
                        fault_info(partition->failure.fault)->message);
 }
+
+// ---- what tasks make ------------------------------------------------------------------------
+
+bool stage_numbers_rows(const StageRun *run) { return run->setup.wants_rows && run->setup.source; }
+
+void stage_number_records(const StageRun *run, RejectList *list, int64_t before) {
+    for (uint32_t i = 0; stage_numbers_rows(run) && i < list->count; i++)
+        list->items[i].row += before;
+}
+
+void stage_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before) {
+    uint32_t offset = run->job->ask.what->breakers[run->stage->terminals[t]].place_offset;
+    bool places = stage_numbers_rows(run) && offset != UINT32_MAX && before > 0;
+    for (int64_t i = 0; places && i < batch->count; i++) {
+        char *entry = (char *)(uintptr_t)batch->entries[i];
+        ((SbPlace *)(void *)(entry + offset))->row += before;
+    }
+}
+
+void stage_make_batches(const StageRun *run, Partition *partition, int64_t before,
+                        Trouble *trouble) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (partition->rows[t] == 0 || !partition->batches[t]) continue;
+        partition->handed[t] = batch_open(partition->batches[t]);
+        if (!partition->handed[t]) {
+            memory_plan_lacks(&run->job->ask, &run->job->machine, run->stage->label, trouble);
+            return;
+        }
+        stage_number_batch(run, t, partition->handed[t], before);
+        partition->bytes += partition->handed[t]->bytes - sb_rows_bytes(partition->batches[t]);
+        partition->batches[t] = nullptr;
+    }
+}
+
+// ---- closing --------------------------------------------------------------------------------
 
 void stage_close(StageRun *run) {
     while (run->spare) {
@@ -331,6 +375,8 @@ void stage_finish(StageRun *run) {
     free(run->edges);
     free(run->counts);
     free(run->unit_rows);
+    free(run->starts);
+    free(run->places);
 }
 
 // ---- what is used again ---------------------------------------------------------------------
@@ -377,6 +423,7 @@ static bool is_spare(const StageRun *run, const Partition *partition) {
 }
 
 void stage_spare(StageRun *run, Partition *partition) {
+    partition_let_far_go(partition, &run->setup);
     if (!is_spare(run, partition)) {
         partition_close(partition, &run->setup);
         return;

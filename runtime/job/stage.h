@@ -11,6 +11,12 @@ typedef enum RunState {
     RUN_OPEN,  // A task was launched: breakers that it fills are open.
 } RunState;
 
+// Where a unit begins, once that is known.
+typedef struct UnitStart {
+    bool       is;
+    UnitsChain start;
+} UnitStart;
+
 enum : uint32_t { EDGE_NONE = UINT32_MAX };
 
 typedef struct StageRun {
@@ -30,6 +36,11 @@ typedef struct StageRun {
     int64_t        buffer_max;  // The largest buffer of text of a unit so far.
     UnitsStart     start;       // Where its units begin: not at the start after a journal.
     bool           opened;      // Units can be taken.
+    UnitStart     *starts;      // Of a stage whose tasks run in workers: where its units begin, by
+    uint64_t       start_count; // number.
+    bool           keeps_places; // Units may be taken once more, after their tasks have ended.
+    UnitPlace     *places;      // By number of the unit, where that is so.
+    uint64_t       place_count;
 
     // The dispatch's lock guards all below.
     RunState       state;
@@ -46,6 +57,11 @@ typedef struct StageRun {
     int64_t       *counts;      // [step][SbCount]
     int64_t        rows;        // Of a join's unmatched ones.
 } StageRun;
+
+// Can units be taken? Whoever may open it at the same time need hold no lock.
+static inline bool stage_is_open(const StageRun *run) {
+    return __atomic_load_n(&run->opened, __ATOMIC_ACQUIRE);
+}
 
 // Makes everything ready that a run holds from the start of the job.
 bool stage_prepare(StageRun *run, Job *job, uint32_t index);
@@ -74,6 +90,16 @@ void stage_spare_task(StageRun *run, SbTaskState *task);
 void stage_note_buffer(StageRun *run, int64_t bytes);
 // A breaker was finished with that status: its rows are there. False: the job's trouble is set.
 bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status);
+
+// Are the rows of the stage numbered, for a share that limits the rejects?
+bool stage_numbers_rows(const StageRun *run);
+// A task numbers the rows of its partition. From now on they have the numbers of their unit, of
+// which so many rows were judged before. For stages whose rows are numbered.
+void stage_number_records(const StageRun *run, RejectList *list, int64_t before);
+void stage_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before);
+// Readies the rows of a partition for those who read the edges. Trouble: there is no memory.
+void stage_make_batches(const StageRun *run, Partition *partition, int64_t before,
+                        Trouble *trouble);
 
 // Sets the trouble that there is no memory for the stage. False.
 bool stage_no_memory(const StageRun *run, Trouble *trouble);

@@ -175,6 +175,14 @@ bool doubt_fault(Limits *limits, uint32_t zip, uint32_t piece, RejectList *list)
     return slot && rejects_move(&slot->rejects, list);
 }
 
+bool doubt_unreadable(Limits *limits, const Flow *flow, const Trouble *trouble) {
+    DoubtUnit *unit = flow->doubt;
+    if (!unit || flow->input || !doubt_leads(limits, flow->run->index)) return true;
+    if (!unit->trouble) unit->trouble = malloc(sizeof *unit->trouble);
+    if (unit->trouble) *unit->trouble = *trouble;
+    return !unit->trouble;
+}
+
 void doubt_take(Limits *limits, Flow *flow) {
     uint32_t stage = flow->run->index;
     Gate *gate = &limits->gates[stage][0];
@@ -390,6 +398,12 @@ static bool take_unit(Limits *limits, DoubtUnit *unit) {
     return true;
 }
 
+// Limits want rows of the unit, which cannot be read.
+static bool is_missed(const Limits *limits, const DoubtUnit *unit) {
+    return unit->trouble &&
+           doubt_share_of_stage(limits, unit->root, NODE_ROOT, unit->number) != SHARE_NONE;
+}
+
 // The first unit of the root that is in doubt becomes final. False: it is not yet.
 static bool settle_first(Limits *limits, uint32_t s) {
     DoubtRoot *root = &limits->roots[s];
@@ -405,7 +419,9 @@ static bool settle_first(Limits *limits, uint32_t s) {
             limits->due_count++;
             return false;
         }
-        if (!take_unit(limits, unit))
+        if (is_missed(limits, unit))
+            dispatch_trouble(limits->d, TROUBLE_MEMORY, unit->trouble);
+        else if (!take_unit(limits, unit))
             dispatch_trouble(limits->d, TROUBLE_MEMORY, limits->trouble);
     }
     uint32_t number = unit->number;

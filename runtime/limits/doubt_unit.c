@@ -60,6 +60,7 @@ void doubt_unit_free_first(Limits *limits, DoubtRoot *root) {
     doubt_forget(limits, unit);
     free(unit->input);
     free(unit->piece);
+    free(unit->trouble);
     free(unit->runs);
     free(unit);
 }

@@ -72,6 +72,10 @@ static uint32_t keep_fault(void *self, uint32_t zip, uint32_t piece, RejectList 
     return doubt_fault(self, zip, piece, list) ? KEEP_ALL : KEEP_NO_MEMORY;
 }
 
+static bool unreadable(void *self, const Flow *flow, const Trouble *trouble) {
+    return doubt_unreadable(self, flow, trouble);
+}
+
 static void leaves(void *self, Flow *flow) { doubt_leave(self, flow); }
 
 static void dropped(void *self, const FlowMore *more) {
@@ -88,8 +92,8 @@ Observer limits_observer(Limits *limits) {
         .open = open, .start = start, .conclude = conclude, .close = close, .settle = settle,
         .work_last = work_last, .pending = pending, .uses_stage = uses_stage,
         .counts_taken = counts_taken, .launched = launched, .taken = taken, .quota = quota,
-        .whole = whole, .keep = keep, .keep_fault = keep_fault, .leaves = leaves,
-        .dropped = dropped, .took = took,
+        .whole = whole, .keep = keep, .keep_fault = keep_fault,
+        .unreadable = unreadable, .leaves = leaves, .dropped = dropped, .took = took,
     };
     return (Observer){&calls, limits};
 }

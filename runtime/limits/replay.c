@@ -257,7 +257,7 @@ static bool hand_all_down(Replay *r, uint8_t node, Partition *partition, int64_t
         Batch *batch = batch_open(partition->batches[t]);
         if (!batch) return stage_no_memory(partition->run, r->trouble);
         partition->batches[t] = nullptr;
-        flow_number_batch(partition->run, t, batch, before);
+        stage_number_batch(partition->run, t, batch, before);
         bool good = true;
         for (uint8_t i = 0; good && i < r->tree->count; i++) {
             int64_t rows = 0;
@@ -299,7 +299,7 @@ static bool run_partition(Replay *r, uint8_t node, SbTaskState *task, Partition 
     if (node == NODE_ROOT) r->made += partition->made;
     if (good && exact && is_satisfied(r, node)) good = make_again(r, run, partition, quotas);
     else if (good && partition->status == SB_STAGE_FAULT) r->failed = true;
-    flow_number_records(run, &partition->rejects, before);
+    stage_number_records(run, &partition->rejects, before);
     partition->last |= last;
     free(quotas);
     return good && count(r, node, partition);

@@ -72,6 +72,7 @@ struct DoubtUnit {
     int64_t      row, rows;
     DoubtInput  *input;        // nullptr: it needs none to be made again.
     DoubtPiece  *piece;        // nullptr: it is no piece of a zip.
+    Trouble     *trouble;      // It cannot be read; nullptr: it can, as far as is known.
     SpillRun    *runs;         // Where it is stored: text, rows of a breaker, or of both sides.
     DoubtNode    nodes[];      // The root's is the last.
 };
@@ -120,6 +121,8 @@ void doubt_start(Limits *limits);
 bool doubt_launch(Limits *limits, Flow *flow);
 // A fault after all pieces of a zip. False: no memory.
 bool doubt_fault(Limits *limits, uint32_t zip, uint32_t piece, RejectList *list);
+// The unit of the flow cannot be read. True: that ends the job now.
+bool doubt_unreadable(Limits *limits, const Flow *flow, const Trouble *trouble);
 // The flow takes from its partition what the limit that its stage reads leaves it.
 void doubt_take(Limits *limits, Flow *flow);
 // The sink took so many rows, and has by then all that it takes, if `done`.

@@ -155,12 +155,13 @@ static void check_source(Check *check, uint32_t number) {
     const SbSource *what = &job->ask.what->sources[number];
     SbList paths = job->ask.setup.source_paths[number];
     const SbStr *texts = paths.ptr;
-    SourceSetup setup = {.paths = paths, .row_max = job->ask.setup.source_row_max[number],
+    SourceSetup setup = {.job = job->ask.what, .ask = &job->ask.setup, .paths = paths,
+                         .row_max = job->ask.setup.source_row_max[number],
                          .partition = 1, .cancel_fd = -1};
     if (!what->reader) return;
     for (int64_t i = 0; i < paths.len; i++) {
         CheckItem *item = add_item(check, "input", texts[i].ptr, texts[i].len);
-        Source source = {0};
+        Source source = {.number = number};
         setup.paths = (SbList){&texts[i], 1};
         if (source_open(&source, what, &setup, &item->trouble)) count_files(item, &source);
         source_close(&source);
@@ -178,8 +179,12 @@ static void check_sink(Check *check, uint32_t number) {
     Job *job = check->job;
     SinkSetup setup = job_sink_setup(&job->ask, number);
     bool rejects = number == job->ask.what->sink_count;
-    CheckItem *item = add_item(check, rejects ? "rejects" : "output", setup.path.ptr,
-                               setup.path.len);
+    SbStr shape = setup.what->shape;
+    Text name = {0};
+    sb_text_add(&name, setup.path.ptr, setup.path.len);
+    sb_text_add(&name, shape.ptr, shape.len);
+    CheckItem *item = add_item(check, rejects ? "rejects" : "output", name.ptr, name.len);
+    sb_text_close(&name);
     Sink *sink = &job->io.sinks[number];
     if (!job_check_paths(&job->ask, job->io.sources, number, &item->trouble) ||
         !sink_check(sink, &setup, &item->trouble))
@@ -264,8 +269,9 @@ static void check_slots(Check *check) {
 }
 
 uint64_t check_files_needed(const SbJob *what, const Slots *slots) {
-    enum { OWN = 24, A_SINK = 3, A_THREAD = 2 };
-    return OWN + A_SINK * what->sink_count + what->source_count + A_THREAD * slots_threads(slots);
+    enum { OWN = 24, A_SINK = 3, A_THREAD = 2, A_PYTHON = 4 };
+    uint64_t each = what->python ? A_THREAD + A_PYTHON : A_THREAD;
+    return OWN + A_SINK * what->sink_count + what->source_count + each * slots_threads(slots);
 }
 
 static void check_files(Check *check) {
@@ -280,6 +286,15 @@ static void check_files(Check *check) {
     trouble_set(&item->trouble, TROUBLE_LIMIT, "a process may open %llu files; the job needs %llu",
                 (unsigned long long)limit.rlim_cur, (unsigned long long)needed);
     trouble_fix(&item->trouble, "ulimit -n %llu", (unsigned long long)needed);
+}
+
+static void check_python(Check *check) {
+    Job *job = check->job;
+    const char *given = job->ask.options.python, *name = given ? given : "python3";
+    if (!job->ask.what->python) return;
+    CheckItem *item = add_item(check, "python", name, (int64_t)strlen(name));
+    uint32_t threads = slots_threads(&job->machine.slots);
+    job_check_python(job, threads, &item->found, &item->trouble);
 }
 
 // ---- what was found -----------------------------------------------------------------------------
@@ -367,6 +382,7 @@ int check_run(Job *job, bool (*open)(Job *job)) {
     if (options->trace) check_trace(&check);
     check_memory(&check);
     check_files(&check);
+    check_python(&check);
     if (job->log.json) log_items(&check);
     else print_items(&check);
     int code = say_troubles(&check);

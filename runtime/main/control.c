@@ -41,6 +41,7 @@ struct Control {
     Http           http;
     bool           serves;
     int64_t        spans_lost;
+    int64_t        paused_ns;   // When the job was seen to be paused last; 0: never.
     pthread_t      thread;
 };
 
@@ -63,7 +64,7 @@ static void on_leave(uv_timer_t *handle) {
     Control *control = handle->data;
     Trouble trouble = {0};
     trouble_set(&trouble, TROUBLE_INTERRUPTED, "interrupted: what runs has not come to an end %g s "
-                "behind --grace", (double)LEAVE_MS / 1000);
+                "after --grace", (double)LEAVE_MS / 1000);
     trace_close(&control->trace, control->spans_lost);
     leave(control->job, &trouble);
 }
@@ -119,7 +120,13 @@ static void on_progress(uv_timer_t *handle) {
 
 static void on_watchdog(uv_timer_t *handle) {
     Control *control = handle->data;
-    progress_watch(&control->report, &control->job->log);
+    const Job *job = control->job;
+    int64_t now = log_clock_ns();
+    if (atomic_load(&job->stop.paused)) control->paused_ns = now;
+    // Nothing moved in the pause, which is no news.
+    bool rests = now - control->paused_ns < 1000 * job->ask.options.watchdog_us;
+    if (control->paused_ns == 0 || !rests)
+        progress_watch(&control->report, &control->job->log);
 }
 
 // ---- metrics ------------------------------------------------------------------------------------
@@ -336,7 +343,7 @@ Control *control_open(Job *job) {
     control->report = (ProgressReport){.ask = &job->ask, .machine = &job->machine,
                                        .io = &job->io, .figures = &job->figures};
     control->trace = (Trace){.what = job->ask.what, .machine = &job->machine,
-                             .watch = job->figures.watch};
+                             .watch = job->figures.watch, .workers = job->figures.workers};
     control->end.data = control;
     const char *trace = job->ask.options.trace;
     if (!progress_open(&control->report)) {

@@ -12,12 +12,14 @@
 #include "runtime/main/control.h"
 #include "runtime/main/leave.h"
 #include "runtime/main/licenses.h"
+#include "runtime/main/tell.h"
 #include "runtime/memory.h"
 #include "runtime/observe.h"
 #include "runtime/output.h"
 #include "runtime/report.h"
 #include "runtime/resume.h"
 #include "runtime/rows.h"
+#include "runtime/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,19 +66,21 @@ static bool allocate_setup(SbSetup *setup, const SbJob *what) {
     setup->source_row_max = calloc(sources, sizeof *setup->source_row_max);
     setup->sink_paths = calloc(sinks, sizeof *setup->sink_paths);
     setup->sink_bytes = calloc(sinks, sizeof *setup->sink_bytes);
+    setup->sink_files = calloc(sinks, sizeof *setup->sink_files);
     setup->limit_rows = calloc(breakers, sizeof *setup->limit_rows);
     setup->skip_rows = calloc(breakers, sizeof *setup->skip_rows);
     setup->stage_rows = calloc(stages, sizeof *setup->stage_rows);
     setup->stage_bytes = calloc(stages, sizeof *setup->stage_bytes);
     return setup->stage_rows && setup->stage_bytes && setup->source_paths &&
            setup->source_counts && setup->source_row_max && setup->sink_paths &&
-           setup->sink_bytes && setup->limit_rows && setup->skip_rows;
+           setup->sink_bytes && setup->sink_files && setup->limit_rows && setup->skip_rows;
 }
 
 static void free_setup(SbSetup *setup) {
     void *all[] = {setup->source_paths, setup->source_counts, setup->source_row_max,
-                   setup->sink_paths,   setup->sink_bytes,    setup->limit_rows,
-                   setup->skip_rows,    setup->stage_rows,    setup->stage_bytes};
+                   setup->sink_paths,   setup->sink_bytes,    setup->sink_files,
+                   setup->limit_rows,   setup->skip_rows,     setup->stage_rows,
+                   setup->stage_bytes};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -87,7 +91,8 @@ static bool allocate(Job *job) {
     job->io.sources = calloc(what->source_count + 1, sizeof *job->io.sources);
     job->io.sinks = calloc(what->sink_count + 1, sizeof *job->io.sinks);
     bool good = open_breakers(&job->breakers, what) && allocate_setup(&job->ask.setup, what) &&
-                job->figures.counts && job->io.sources && job->io.sinks;
+                job->figures.counts && job->io.sources && job->io.sinks &&
+                guards_open(&job->guards, what->stage_count);
     for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->io.sinks[i].fd = -1;
     return good || trouble_no_memory(&job->trouble, "to begin");
 }
@@ -138,6 +143,7 @@ static bool run_setup(JobAsk *ask, Trouble *trouble) {
     SbSetup *setup = &ask->setup;
     setup->call = &ask->call;
     setup->params = ask->params.values;
+    setup->asked = -1;
     setup->reject_rows = -1;
     setup->reject_share = -1;
     for (uint32_t b = 0; b < what->breaker_count; b++) setup->limit_rows[b] = INT64_MIN;
@@ -154,7 +160,8 @@ static bool run_setup(JobAsk *ask, Trouble *trouble) {
 
 static bool open_sources(Job *job) {
     for (uint32_t s = 0; s < job->ask.what->source_count; s++) {
-        SourceSetup setup = {.paths = job->ask.setup.source_paths[s],
+        SourceSetup setup = {.job = job->ask.what, .ask = &job->ask.setup,
+                             .paths = job->ask.setup.source_paths[s],
                              .row_max = job->ask.setup.source_row_max[s],
                              .count = job->ask.setup.source_counts[s],
                              .partition = job->ask.options.partition,
@@ -187,11 +194,29 @@ static bool check_sinks(Job *job) {
     return job_check_trace(&job->ask, &job->io, &job->trouble);
 }
 
+// Where names of files come of the rows, outputs may meet.
+static bool open_names(Job *job) {
+    const SbJob *what = job->ask.what;
+    bool by_key = false;
+    for (uint32_t s = 0; s < what->sink_count; s++) by_key |= what->sinks[s].shape.len > 0;
+    if (!by_key) return true;
+    job->io.names = names_open();
+    if (!job->io.names) return trouble_no_memory(&job->trouble, "to begin");
+    for (uint32_t s = 0; s < what->source_count; s++) {
+        const Source *source = &job->io.sources[s];
+        for (uint32_t f = 0; f < source->file_count; f++)
+            if (!names_read(job->io.names, source->files[f].path, &job->trouble)) return false;
+    }
+    return true;
+}
+
 static bool open_sinks(Job *job) {
+    if (!open_names(job)) return false;
     for (uint32_t s = 0; s < job->ask.what->sink_count + job->io.has_rejects_sink; s++) {
         SinkSetup setup = job_sink_setup(&job->ask, s);
         setup.tag = resume_tag(job->resume);
         setup.from = resume_place(job->resume, s);
+        setup.names = job->io.names;
         if (!sink_open(&job->io.sinks[s], &setup, &job->trouble)) return false;
     }
     return true;
@@ -223,6 +248,9 @@ static bool open_fills(JobBreakers *breakers, Trouble *trouble) {
 static bool open_watch(Job *job, uint32_t threads) {
     const SbJob *what = job->ask.what;
     JobFigures *figures = &job->figures;
+    uint32_t workers = job->machine.workers.count;
+    if (workers > 0) figures->workers = calloc(workers, sizeof *figures->workers);
+    if (workers > 0 && !figures->workers) return trouble_no_memory(&job->trouble, "to begin");
     if (job->ask.options.stats != STATS_NONE) figures->samples = samples_open(what, threads);
     return watch_open(figures->watch, what->stage_count, threads, job->log.started_ns) ||
            trouble_no_memory(&job->trouble, "to begin");
@@ -233,6 +261,37 @@ static void open_memory(JobMachine *machine, const Options *options) {
     int64_t rest = sb_memory_rest(whole);
     machine->memory_whole = whole;
     sb_memory_open(&machine->memory, whole > rest ? whole - rest : 0);
+}
+
+static const SbStage *first_for_gpu(const SbJob *what) {
+    for (uint32_t s = 0; s < what->stage_count; s++)
+        if (what->stages[s].gpu) return &what->stages[s];
+    return nullptr;
+}
+
+// Steps that are meant for a GPU: without one the CPU does their work, unless that is ruled out.
+static bool open_gpu(Job *job) {
+    const JobAsk *ask = &job->ask;
+    const SbStage *first = first_for_gpu(ask->what);
+    if (!first || ask->options.device == DEVICE_ONLY_CPU) return true;
+    char why[GPU_WHY_BYTES] = "worker processes have none";
+    if (!ask->options.workers.count) job->machine.gpu = gpu_open(ask->what, why);
+    if (job->machine.gpu) return true;
+    if (ask->options.device == DEVICE_ONLY_GPU)
+        return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
+                           (int)first->label.len, first->label.ptr, why);
+    log_warn(&job->log, TROUBLE_GPU_ABSENT, "'%.*s' runs on the CPU: %s", (int)first->label.len,
+             first->label.ptr, why);
+    return true;
+}
+
+// The CPU has gone on where the GPU was lost.
+static void close_gpu(Job *job) {
+    const char *lost = job->machine.gpu ? gpu_lost(job->machine.gpu) : nullptr;
+    if (lost && job->ask.options.device != DEVICE_ONLY_GPU)
+        log_warn(&job->log, TROUBLE_GPU_ABSENT, "the GPU was lost, and the CPU went on: %s", lost);
+    gpu_close(job->machine.gpu);
+    job->machine.gpu = nullptr;
 }
 
 // The fastest code for each stage that this CPU runs.
@@ -278,9 +337,11 @@ static bool open_job(Job *job) {
     if (resume_finished(job->resume)) return open_watch(job, 1);
     uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->machine.slots, job->ask.what, options, cpus, &job->trouble)) return false;
+    if (!open_gpu(job)) return false;
     uint32_t threads = slots_threads(&job->machine.slots);
     job->breakers.lanes = job_lanes(job->ask.what, &job->ask.options, threads);
-    if (!memory_plan_set(job, threads)) return false;
+    if (!job_start_python(job, threads)) return false;
+    if (!memory_plan_share_out(job, threads) || !memory_plan_set(job, threads)) return false;
     Trouble over = {0};
     if (memory_plan_over(options, &over)) log_warn(&job->log, over.kind, "%s", over.text);
     FlowParts of = flow_parts(job);
@@ -294,17 +355,21 @@ static bool open_job(Job *job) {
     if (resume_finished(job->resume)) return open_watch(job, 1);
     if ((!begins && !check_sinks(job)) || !open_sinks(job) || !resume_log(job)) return false;
     return open_spill(job, job->breakers.lanes) && open_fills(&job->breakers, &job->trouble) &&
-           pool_open(&job->machine.pool, threads, &job->trouble) && open_watch(job, threads);
+           pool_open(&job->machine.pool, threads, &job->trouble) &&
+           open_watch(job, threads + job_far_threads(&job->machine));
 }
 
 static void close_job(Job *job) {
     const SbJob *what = job->ask.what;
+    job_close_python(job);
+    close_gpu(job);
     resume_close(job);
     if (job->machine.pool.parallel.threads > 0) pool_close(&job->machine.pool);
     close_breakers(&job->breakers, what);
     watch_close(job->figures.watch);
     samples_close(job->figures.samples);
     foreign_close();
+    guards_close(&job->guards);
     reject_set_close(&job->rejects.set);
     rejects_close(&job->rejects.failing_list);
     spill_close(&job->machine.spill);
@@ -318,8 +383,10 @@ static void close_job(Job *job) {
     sb_memory_keep_none(&job->machine.memory);
     free_setup(&job->ask.setup);
     free(job->figures.counts);
+    free(job->figures.workers);
     free(job->io.sources);
     free(job->io.sinks);
+    names_close(job->io.names);
     if (job->stop.cancel_fd >= 0) close(job->stop.cancel_fd);
 }
 
@@ -404,7 +471,8 @@ static bool judge_records(Job *job, Outcome *outcome) {
 static bool write_text(Job *job, Text *text, int64_t rows) {
     Sink *sink = &job->io.sinks[job->ask.what->sink_count];
     ExtentList extents = {0};
-    bool good = !text->failed ? sink_take(sink, text->ptr, text->len, rows, &extents, &job->trouble)
+    SinkRows some = {{text->ptr, text->len}, rows};
+    bool good = !text->failed ? sink_take(sink, some, &extents, &job->trouble)
                               : trouble_no_memory(&job->trouble, "to begin");
     for (size_t i = 0; good && i < extents.count; i++)
         good = sink_write(&extents.items[i], &job->trouble);
@@ -533,6 +601,7 @@ static void describe_plan(Job *job) {
         trouble_close(trouble);
     FlowParts of = flow_parts(job);
     if (planned) memory_plan_print(&of, slots_threads(&job->machine.slots), &text);
+    if (planned) exchange_print(&of, slots_threads(&job->machine.slots), &text);
     printf("%.*s%.*s", (int)job->ask.what->plan.len, job->ask.what->plan.ptr, (int)text.len,
            text.ptr ? text.ptr : "");
     sb_text_close(&text);
@@ -541,6 +610,10 @@ static void describe_plan(Job *job) {
 
 // What was printed about the job has to get there.
 static int end_description(Job *job) {
+    if (job->trouble.kind != TROUBLE_NONE) {
+        log_trouble(&job->log, &job->trouble);
+        return trouble_exit_code(&job->trouble);
+    }
     bool lost = ferror(stdout), left = fflush(stdout) == 0;
     if (!lost && left) return 0;
     trouble_set(&job->trouble, TROUBLE_WRITE, "standard output cannot be written: %s",
@@ -556,6 +629,7 @@ static bool describe(Job *job) {
     else if (options->params) options_print_params(job->ask.what, stdout);
     else if (options->plan) describe_plan(job);
     else if (options->licenses) licenses_print(stdout);
+    else if (options->tells) tell_run(job);
     else return false;
     return true;
 }
@@ -583,7 +657,15 @@ static bool run_stages(Job *job) {
     return ran;
 }
 
-static int run_job(Job *job) {
+static int run_worker(Job *job, const Inherited *inherited) {
+    bool planned = open_plan(job);
+    job_open_python(job, UINT32_MAX);  // The coordinator has tried the functions.
+    int code = planned ? serve_run(job, inherited) : trouble_exit_code(&job->trouble);
+    if (job->trouble.kind != TROUBLE_NONE) job_log_trouble(job, &job->trouble);
+    return code;
+}
+
+static int run_job(Job *job, const Inherited *inherited) {
     job->stop.cancel_fd = eventfd(0, EFD_CLOEXEC);
     const Options *options = &job->ask.options;
     job->machine.retry = (RetryPolicy){.retries = options->retries, .log = &job->log,
@@ -591,6 +673,7 @@ static int run_job(Job *job) {
                                        .cancel = &job->stop.cancel,
                                        .cancel_fd = job->stop.cancel_fd};
     retry_use(&job->machine.retry);
+    if (inherited) return run_worker(job, inherited);
     bool planned = open_plan(job);
     if (planned && options->check) return check_run(job, open_sources);
     if (planned && options->journal) return resume_show(job, open_sources);
@@ -604,12 +687,14 @@ static int run_job(Job *job) {
         job_log_trouble(job, &job->trouble);
         return trouble_exit_code(&job->trouble);
     }
+    Told *told = told_open(job);
     report_start(job);
     control_say(control);
     leave_open(job);
-    bool ran = run_stages(job);
+    bool ran = job->trouble.kind == TROUBLE_NONE && run_stages(job);
     Outcome outcome = conclude(job, ran);
     leave_close();
+    told_close(told);
     control_close(control);
     return report(job, outcome);
 }
@@ -617,9 +702,9 @@ static int run_job(Job *job) {
 int sb_main(int argc, char **argv, const SbJob *what) {
     hold_standard_streams();
     Watch watch = {0};
-    Job job = {.ask.what = what, .stop.cancel_fd = -1, .figures.watch = &watch};
+    Inherited inherited;
+    Job job = {.ask = {.what = what, .argv = argv}, .stop.cancel_fd = -1, .figures.watch = &watch};
     job.rejects.set.list.memory = job.rejects.failing_list.memory = &job.machine.memory;
-    failpoint_open();
     log_open(&job.log, stderr, false);
     pthread_mutex_init(&job.stop.engine_lock, nullptr);
     signal(SIGPIPE, SIG_IGN);
@@ -628,6 +713,8 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     if (what->abi_version != SB_ABI_VERSION) {
         trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
     }
+    bool worker = process_inherited(&inherited, &job.trouble);
+    failpoint_open(worker ? inherited.node : 0);
     bool good = job.trouble.kind == TROUBLE_NONE &&
                 options_read(&job.ask.options, what, argc, argv, &job.trouble);
     job.log.json = job.ask.options.log == LOG_JSON;
@@ -639,9 +726,9 @@ int sb_main(int argc, char **argv, const SbJob *what) {
         code = end_description(&job);
     } else {
         CrashStack crash_stack;
-        crash_open(what, job.log.json);
+        crash_open(what, job.log.json, worker);
         crash_stack_open(&crash_stack);
-        code = run_job(&job);
+        code = run_job(&job, worker ? &inherited : nullptr);
         close_job(&job);
         retry_use(nullptr);
         crash_stack_close(&crash_stack);

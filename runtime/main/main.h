@@ -7,6 +7,17 @@
 // Says why it ends early; one that was interrupted goes on with its journal.
 void job_log_trouble(Job *job, Trouble *trouble);
 
+// ---- python.c: functions in Python, if the job calls any ----------------------------------------
+
+void job_open_python(Job *job, uint32_t threads);
+// Opens, and sees that all functions can be called: what is wrong shows before the job has worked.
+bool job_start_python(Job *job, uint32_t threads);
+void job_close_python(Job *job);
+// Opens, and says what was found.
+bool job_check_python(Job *job, uint32_t threads, Text *found, Trouble *trouble);
+
+// ---- paths.c ------------------------------------------------------------------------------------
+
 // Do a sink and its manifest leave alone what others before it write, and what is read? Sources
 // are open.
 bool job_check_paths(const JobAsk *ask, const Source *sources, uint32_t sink, Trouble *trouble);

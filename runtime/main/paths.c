@@ -76,13 +76,19 @@ static bool output_open(Output *output, SbStr path, Trouble *trouble) {
 // With the name of its manifest: what one of an earlier job says goes when the output is replaced.
 static bool sink_output(const JobAsk *ask, uint32_t sink, Output *output, Trouble *trouble) {
     SinkSetup setup = job_sink_setup(ask, sink);
-    if (!output_open(output, setup.path, trouble)) return false;
-    if (setup.path.len == 0 || is_stream(output->path)) return true;
-    if (output->path[setup.path.len - 1] == '/') output->extension = setup.what->writer->extension;
-    char *own = own_name(output->path);
-    if (!own || asprintf(&output->manifest, "%s" MANIFEST_ENDING, own) < 0)
-        output->manifest = nullptr;
-    free(own);
+    SbStr path = setup.path, shape = setup.what->shape;
+    Text whole = {0};
+    sb_text_add(&whole, path.ptr, path.len);
+    sb_text_add(&whole, shape.ptr, shape.len);
+    bool good = !whole.failed && output_open(output, (SbStr){whole.ptr, whole.len}, trouble);
+    sb_text_close(&whole);
+    if (!good) return false;
+    size_t len = strlen(output->path);
+    if (len == 0 || is_stream(output->path)) return true;
+    if (output->path[len - 1] == '/') output->extension = setup.what->writer->extension;
+    char *named = manifest_name(path, shape);
+    if (named) output->manifest = own_name(named);
+    free(named);
     return output->manifest || trouble_no_memory(trouble, "for a path");
 }
 

@@ -12,6 +12,8 @@ enum { HEAD_BYTES = 8 };  // What malloc keeps in front of a block.
 
 static _Atomic(SbMemory *) account;
 static _Atomic int64_t     charged;
+// nullptr: foreign code of no row.
+static thread_local ForeignCall *calling __attribute__((tls_model("initial-exec")));
 
 void foreign_open(SbMemory *memory) {
     charged = 0;
@@ -25,19 +27,34 @@ static int64_t bytes_of(void *block) {
     return block ? (int64_t)malloc_usable_size(block) + HEAD_BYTES : 0;
 }
 
+void foreign_begin(ForeignCall *call) { calling = call; }
+
+void foreign_end(void) { calling = nullptr; }
+
+// What the step gives to one call.
+static bool is_within(int64_t bytes) {
+    if (!calling || calling->limit == 0 || bytes <= calling->limit - calling->used) return true;
+    calling->denied = true;
+    errno = ENOMEM;
+    return false;
+}
+
 static bool charge(int64_t bytes) {
     SbMemory *memory = account;
+    if (!is_within(bytes)) return false;
     if (memory && !sb_memory_charge(memory, bytes)) {
         errno = ENOMEM;
         return false;
     }
     if (memory) atomic_fetch_add_explicit(&charged, bytes, memory_order_relaxed);
+    if (calling) calling->used += bytes;
     return true;
 }
 
 // Blocks that nobody charged, as those of strdup, are freed too: no more goes back than was taken.
 static void release(int64_t bytes) {
     SbMemory *memory = account;
+    if (calling) calling->used -= bytes;
     int64_t there = atomic_load_explicit(&charged, memory_order_relaxed), back;
     do {
         back = bytes < there ? bytes : there;

@@ -8,6 +8,17 @@
 
 #include "runtime/memory/memory.h"
 
+// One call of foreign code, on the calling thread. What it takes beyond `limit` is denied.
+typedef struct ForeignCall {
+    int64_t limit;   // Bytes; 0: no limit of its own.
+    int64_t used;    // Taken and not given back, by the thread of the call.
+    bool    denied;  // It asked for more than there is.
+} ForeignCall;
+
+// The call is the thread's from now on, until its end.
+void foreign_begin(ForeignCall *call);
+void foreign_end(void);
+
 // From now on, until it is closed, allocations are charged to `memory`. One at a time in a process.
 void foreign_open(SbMemory *memory);
 void foreign_close(void);

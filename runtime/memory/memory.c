@@ -1,5 +1,7 @@
 #include "runtime/memory/memory.h"
 
+#include "runtime/memory/arena.h"
+
 #include <assert.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -19,6 +21,13 @@ void sb_memory_open(SbMemory *memory, int64_t limit) {
         .limit = limit, .short_at = limit / 4 * 3, .block_max = BLOCK_HUGE};
     while (memory->block_max > BLOCK_MIN && memory->block_max * BLOCKS > limit)
         memory->block_max /= 2;
+}
+
+void sb_memory_limit(SbMemory *memory, int64_t limit) {
+    int64_t left = memory->limit - memory->short_at;  // For rows on their way.
+    int64_t at = limit - left;
+    memory->short_at = at < limit / 2 ? limit / 2 : at;
+    memory->limit = limit;
 }
 
 int64_t sb_memory_rest(int64_t whole) {
@@ -189,6 +198,29 @@ void sb_memory_give_block(SbMemory *memory, void *block, int64_t bytes) {
     whole->kept += bytes;
     sb_memory_release(memory, bytes);
     keep(whole, block);
+}
+
+// ---- blocks that other processes read -----------------------------------------------------------
+
+static void *resize(struct Arena *arena, void *block, int64_t bytes, int64_t more, int64_t used) {
+    if (!arena) return realloc(block, (size_t)more);
+    return block ? arena_resize(arena, block, bytes, more, used) : arena_take(arena, more);
+}
+
+void *sb_memory_resize_shared(SbMemory *memory, void *block, int64_t bytes, int64_t more,
+                              int64_t used) {
+    if (more > bytes && !sb_memory_charge(memory, more - bytes)) return nullptr;
+    void *other = resize(whole_of(memory)->arena, block, bytes, more, used);
+    int64_t over = other ? bytes - more : more - bytes;
+    if (over > 0) sb_memory_release(memory, over);
+    return other;
+}
+
+void sb_memory_give_shared(SbMemory *memory, void *block, int64_t bytes) {
+    struct Arena *arena = whole_of(memory)->arena;
+    if (arena) arena_give(arena, block, bytes);
+    else free(block);
+    sb_memory_release(memory, bytes);
 }
 
 // ---- the account ----------------------------------------------------------------------------

@@ -23,6 +23,8 @@ typedef struct SbMemory {
     // Is the limit so high, or can it be raised, that `ahead` bytes more than are used fit?
     bool           (*more)(struct SbMemory *self, int64_t ahead);
     void           (*less)(struct SbMemory *self);  // Gives back what is not used.
+    struct Arena    *arena;          // Where blocks lie that other processes read; nullptr: nobody
+                                     // else does. Accounts within another one use that one's.
     int64_t          head_max;       // So much, or a quarter of the limit, is left for what cannot
                                      // wait until something is on disk.
 } SbMemory;
@@ -40,6 +42,8 @@ int64_t sb_memory_rest(int64_t whole);
 // Takes `bytes` from the account. False, and nothing taken, when they are not there.
 bool sb_memory_charge(SbMemory *memory, int64_t bytes);
 void sb_memory_release(SbMemory *memory, int64_t bytes);
+// Another limit from now on; what is held beyond it comes back as it does.
+void sb_memory_limit(SbMemory *memory, int64_t limit);
 // Could that many be taken now?
 bool sb_memory_has(SbMemory *memory, int64_t bytes);
 // What is in use: `used` without what is idle.
@@ -68,6 +72,22 @@ static inline bool sb_memory_is_short(SbMemory *memory) {
 void *sb_memory_pages(SbMemory *memory, int64_t bytes);
 // Gives them back: free() and release. Null is nothing.
 void sb_memory_free(SbMemory *memory, void *pages, int64_t bytes);
+
+// ---- blocks that other processes read -----------------------------------------------------------
+
+// Makes a block of `bytes` one of `more`, whose first `used` bytes stay; charged, not zeroed. No
+// block has no bytes. The block lies in the arena of the account, if there is one. nullptr: over
+// the limit, and all is as it was.
+void *sb_memory_resize_shared(SbMemory *memory, void *block, int64_t bytes, int64_t more,
+                              int64_t used);
+static inline void *sb_memory_take_shared(SbMemory *memory, int64_t bytes) {
+    return sb_memory_resize_shared(memory, nullptr, 0, bytes, 0);
+}
+void sb_memory_give_shared(SbMemory *memory, void *block, int64_t bytes);
+// Has the account an arena?
+static inline bool sb_memory_shares(const SbMemory *memory) {
+    return memory->whole ? memory->whole->arena : memory->arena;
+}
 
 // ---- blocks ---------------------------------------------------------------------------------
 

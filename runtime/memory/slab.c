@@ -24,6 +24,10 @@ void sb_slab_open(SbSlab *slab, SbMemory *memory) {
     *slab = (SbSlab){.memory = memory, .wanted = INT64_MAX};
 }
 
+static bool is_shared(const SbSlab *slab) {
+    return slab->shared && sb_memory_shares(slab->memory);
+}
+
 // A spare block of at least `least` bytes, and not many more than `size`; nullptr: there is none.
 static SbSlabBlock *take_spare(SbSlab *slab, int64_t least, int64_t size) {
     for (SbSlabBlock **at = &slab->spare; *at; at = &(*at)->next) {
@@ -60,7 +64,8 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     if (size < least) size = (least + BLOCK_BYTES_MIN - 1) & -BLOCK_BYTES_MIN;
     SbSlabBlock *spare = take_spare(slab, least, size);
     if (spare) return use_block(slab, spare), true;
-    SbSlabBlock *block = sb_memory_take_block(slab->memory, &size);
+    SbSlabBlock *block = is_shared(slab) ? sb_memory_take_shared(slab->memory, size)
+                                         : sb_memory_take_block(slab->memory, &size);
     if (!block) return false;
     block->bytes = size;
     use_block(slab, block);
@@ -73,7 +78,8 @@ static int64_t free_list(const SbSlab *slab, SbSlabBlock *block) {
     for (SbSlabBlock *next; block; block = next) {
         next = block->next;
         bytes += block->bytes;
-        sb_memory_give_block(slab->memory, block, block->bytes);
+        if (is_shared(slab)) sb_memory_give_shared(slab->memory, block, block->bytes);
+        else sb_memory_give_block(slab->memory, block, block->bytes);
     }
     return bytes;
 }
@@ -96,7 +102,18 @@ void sb_slab_reset(SbSlab *slab) {
 void sb_slab_close(SbSlab *slab) {
     free_list(slab, slab->spare);
     free_blocks(slab, slab->blocks);
-    *slab = (SbSlab){.memory = slab->memory, .wanted = slab->wanted};
+    *slab = (SbSlab){.memory = slab->memory, .wanted = slab->wanted, .shared = slab->shared};
+}
+
+void sb_slab_give_up(SbSlab *slab, SbBlockFn *fn, void *arg) {
+    SbSlabBlock *lists[] = {slab->blocks, slab->spare};
+    for (int i = 0; i < 2; i++) {
+        for (SbSlabBlock *block = lists[i], *next; block; block = next) {
+            next = block->next;
+            fn(arg, block, block->bytes);
+        }
+    }
+    *slab = (SbSlab){.memory = slab->memory, .wanted = slab->wanted, .shared = slab->shared};
 }
 
 void sb_slab_drop_newest(SbSlab *slab) {
@@ -158,7 +175,7 @@ static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
     if (bytes) memcpy(copy, list->ptr, (size_t)bytes);
     list->ptr = copy;
     bool flat = elem->kind != SB_STR && elem->kind != SB_BYTES && elem->kind != SB_JSON &&
-                elem->kind != SB_LIST && elem->kind != SB_STRUCT;
+                !sb_is_sequence(elem) && elem->kind != SB_STRUCT;
     for (int64_t i = 0; i < list->len && !flat; i++) {
         int32_t status = sb_slab_nested(slab, elem, copy + i * (int64_t)elem->size);
         if (status) return status;
@@ -170,7 +187,7 @@ static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
 int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *memory) {
     char *value = memory;
     if (type->nullable && !value[type->valid_offset]) return SB_OK;
-    if (type->kind == SB_LIST) return list_copy(slab, type->elem, (SbList *)(void *)value);
+    if (sb_is_sequence(type)) return list_copy(slab, type->elem, (SbList *)(void *)value);
     if (type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON) {
         SbStr *text = (SbStr *)(void *)value;
         char *copy = sb_slab_text(slab, text->len);

@@ -13,6 +13,7 @@ typedef struct SbSlab {
     char    *at, *end;           // Free room in the newest block.
     int64_t  bytes;              // Charged, of the blocks in use.
     int64_t  wanted;             // Bytes up to which blocks grow; after it they are small.
+    bool     shared;             // Other processes may read the blocks.
 } SbSlab;
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory);
@@ -63,6 +64,11 @@ void sb_slab_drop_before(SbSlab *slab, SbSlabMark *mark);
 
 // Copies into the slab what a nested value (of memory layout, at `value`) points to. A status.
 int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *value);
+
+// Whose blocks somebody else owns from now on: each is said once.
+typedef void SbBlockFn(void *arg, void *block, int64_t bytes);
+// Gives all blocks up, spare ones too, and empties the slab. They stay charged.
+void sb_slab_give_up(SbSlab *slab, SbBlockFn *fn, void *arg);
 
 // Moves all blocks of `from` into `slab`; both have one account.
 void sb_slab_join(SbSlab *slab, SbSlab *from);

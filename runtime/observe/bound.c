@@ -93,7 +93,7 @@ static bool explain_waits(const Bound *bound, Text *text) {
         sb_text_format(text, "threads wrote %d %% of the time: the disk of the output is the bound",
                        percent(write->write / threads));
     } else if (finish->finish > WAITED * bound->seconds) {
-        sb_text_str(text, "sorting and merging behind ");
+        sb_text_str(text, "sorting and merging after ");
         add_label(text, finish);
         sb_text_format(text, " took %.1f thread seconds while little else could run",
                        finish->finish);

@@ -154,6 +154,7 @@ void metrics_prometheus(const SbJob *what, const JobMachine *machine, JobFigures
     add_stages(what, watch, text);
     add_times(what, watch, text);
     add_resources(what, machine, watch, text);
+    worker_figures_metrics(figures->workers, machine->workers.count, text);
 }
 
 // ---- the page -----------------------------------------------------------------------------------
@@ -218,18 +219,25 @@ static void stage_now(const SbJob *what, const JobMachine *machine, const Watch 
     sb_text_str(text, "}");
 }
 
-static void slots_now(const Watch *watch, Text *text) {
+// The worker of a slot; 0: it is this process's.
+static uint32_t worker_of(const JobMachine *machine, uint32_t slot) {
+    uint32_t own = machine->pool.parallel.threads;
+    return slot < own ? 0 : 1 + (slot - own) / machine->workers.threads;
+}
+
+static void slots_now(const JobMachine *machine, const Watch *watch, Text *text) {
     int64_t now = log_clock_ns();
     sb_text_str(text, ",\"slots\":[");
     for (uint32_t t = 0; t < watch->thread_count; t++) {
         int work = atomic_load(&watch->threads[t].work);
         sb_text_str(text, t ? "," : "");
         if (work == WORK_KINDS) {
-            sb_text_str(text, "{}");
+            sb_text_format(text, "{\"worker\":%u}", worker_of(machine, t));
             continue;
         }
-        sb_text_format(text, "{\"work\":\"%s\",\"stage\":%u,\"seconds\":%.3f}",
-                       watch_work_name((Work)work), atomic_load(&watch->threads[t].stage),
+        sb_text_format(text, "{\"worker\":%u,\"work\":\"%s\",\"stage\":%u,\"seconds\":%.3f}",
+                       worker_of(machine, t), watch_work_name((Work)work),
+                       atomic_load(&watch->threads[t].stage),
                        seconds(now - atomic_load(&watch->threads[t].since_ns)));
     }
     sb_text_str(text, "]");
@@ -275,8 +283,9 @@ void metrics_now(const SbJob *what, const JobMachine *machine, JobFigures *figur
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < what->stage_count; s++) stage_now(what, machine, watch, s, text);
     sb_text_str(text, "]");
-    slots_now(watch, text);
+    slots_now(machine, watch, text);
     resources_now(what, machine, watch, text);
+    worker_figures_json(figures->workers, machine->workers.count, text);
     spans_now(watch, spans, text);
     if (watch->keeps_rows) watch_add_rows(watch, text);
     sb_text_str(text, "}");

@@ -105,7 +105,7 @@ typedef struct Table {
 static const char *const step_heads[] = {"step",     "in",       "made",  "on",
                                          "filtered", "rejected", "merged"};
 static const char *const source_heads[] = {"source", "rows", "bytes"};
-static const char *const sink_heads[] = {"sink", "rows", "bytes"};
+static const char *const sink_heads[] = {"sink", "rows", "bytes", "files"};
 
 static Row *add_row(Table *table, SbStr label) {
     if (table->count == table->cap) {
@@ -163,19 +163,27 @@ static Table sources_table(const SbJob *what, const Source *sources, const int64
             const SourceFile *file = &source->files[f];
             add_bytes(&table, text_of(file->path), file->rows, file->bytes);
         }
-        if (source->file_count > 0 || !source->what) continue;
+        bool files = source->file_count > 0 || !source->what || source->what->reader;
+        if (files) continue;
         add_bytes(&table, source->what->label,
                   counts[source->what->step * SB_COUNTS + SB_MADE], 0);
     }
     return table;
 }
 
-// A job that fails has no sinks.
+static bool has_keys(const SbJob *what) {
+    bool any = false;
+    for (uint32_t s = 0; s < what->sink_count; s++) any |= what->sinks[s].shape.len > 0;
+    return any;
+}
+
+// A job that fails has no sinks. Files are counted where an output by key makes some.
 static Table sinks_table(const SbJob *what, const JobIo *io, bool done) {
-    Table table = {.key = "sinks", .heads = sink_heads, .figures = 2};
+    Table table = {.key = "sinks", .heads = sink_heads, .figures = has_keys(what) ? 3 : 2};
     for (uint32_t s = 0; done && s < what->sink_count + io->has_rejects_sink; s++) {
         const Sink *sink = &io->sinks[s];
         add_bytes(&table, text_of(sink->path), sink->rows, sink->bytes);
+        table.rows[table.count - 1].figures[2] = sink->files;
     }
     return table;
 }
@@ -223,6 +231,7 @@ static void add_json(const Job *job, const Table *tables, bool done, Text *text)
                    machine->tasks_most);
     for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
     stage_times_json(job->ask.what, machine, &job->figures, text);
+    worker_figures_json(job->figures.workers, machine->workers.count, text);
     sb_text_str(text, "}");
 }
 
@@ -237,6 +246,13 @@ static void add_time(const JobMachine *machine, double seconds, Text *text) {
                        (double)machine->spill.bytes_written / (1 << 20));
     sb_text_str(text, "\n");
     memory_plan_say_cut(machine, text);
+}
+
+static void add_workers(const Job *job, Text *text) {
+    uint32_t count = job->machine.workers.count;
+    if (count == 0 || !job->figures.workers) return;
+    worker_figures_print(job->figures.workers, count, text);
+    sb_text_str(text, "\n");
 }
 
 void job_summary_print(Job *job, bool done, int code) {
@@ -265,6 +281,7 @@ void job_summary_print(Job *job, bool done, int code) {
         if (job->ask.options.stats == STATS_TEXT) {
             if (any) sb_text_str(&text, "\n");
             stage_times_print(what, &job->machine, &job->figures, &text);
+            add_workers(job, &text);
             add_time(&job->machine, job->figures.seconds, &text);
         }
         log_lines(&job->log, &text, false);

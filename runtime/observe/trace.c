@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,14 +16,32 @@ static double micros(const Trace *trace, int64_t at_ns) {
     return (double)(at_ns - trace->watch->begun_ns) / 1e3;
 }
 
+// Threads of workers are numbered after those of this process, worker by worker.
+static uint32_t worker_of(const Trace *trace, uint32_t thread) {
+    uint32_t own = trace->machine->pool.parallel.threads;
+    return thread < own ? 0 : 1 + (thread - own) / trace->machine->workers.threads;
+}
+
+static void begin_of_process(Trace *trace, const char *phase, uint32_t worker, uint32_t thread) {
+    fprintf(trace->file, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u", trace->events++ ? "," : "",
+            phase, 1 + worker, thread);
+}
+
 static void begin_event(Trace *trace, const char *phase, uint32_t thread) {
-    fprintf(trace->file, "%s\n{\"ph\":\"%s\",\"pid\":1,\"tid\":%u", trace->events++ ? "," : "",
-            phase, thread);
+    begin_of_process(trace, phase, worker_of(trace, thread), thread);
 }
 
 static void name_track(Trace *trace, const char *what, uint32_t thread, const char *name) {
     begin_event(trace, "M", thread);
     fprintf(trace->file, ",\"name\":\"%s\",\"args\":{\"name\":\"%s\"}}", what, name);
+}
+
+static void name_slots(Trace *trace, uint32_t first, uint32_t count) {
+    for (uint32_t t = 0; t < count; t++) {
+        char name[32];
+        snprintf(name, sizeof name, "slot %u", t);
+        name_track(trace, "thread_name", first + t, name);
+    }
 }
 
 bool trace_is_one(const char *path) {
@@ -44,12 +63,18 @@ bool trace_open(Trace *trace, const char *path, Trouble *trouble) {
         return trouble_set(trouble, TROUBLE_TRACE, "cannot create '%s': %s", path, strerror(errno));
     fputs(beginning, trace->file);
     name_track(trace, "process_name", 0, "job");
-    for (uint32_t t = 0; t < trace->machine->pool.parallel.threads; t++) {
+    name_slots(trace, 0, trace->machine->pool.parallel.threads);
+    uint32_t first = trace->machine->pool.parallel.threads;
+    const WorkerPlan *workers = &trace->machine->workers;
+    for (uint32_t n = 1; n <= workers->count; n++, first += workers->threads) {
         char name[32];
-        snprintf(name, sizeof name, "slot %u", t);
-        name_track(trace, "thread_name", t, name);
+        snprintf(name, sizeof name, "worker %u", n);
+        name_track(trace, "process_name", first, name);
+        name_slots(trace, first, workers->threads);
     }
-    return true;
+    trace->losses = calloc(2 * (size_t)workers->count + 1, sizeof *trace->losses);
+    trace->restarts = trace->losses ? trace->losses + workers->count : nullptr;
+    return trace->losses || trouble_no_memory(trouble, "for the trace");
 }
 
 // An arrow from where rows were made to the beginning of the work that takes them. The end of the
@@ -93,10 +118,33 @@ static void add_counters(Trace *trace) {
             micros(trace, log_clock_ns()), (long long)queued);
 }
 
+// What has come to be so of a worker since the trace said it last.
+static void add_change(Trace *trace, uint32_t worker, const char *what, int64_t now,
+                       int64_t *said) {
+    for (; *said < now; ++*said) {
+        begin_of_process(trace, "i", worker, 0);
+        fprintf(trace->file, ",\"name\":\"worker %u is %s\",\"cat\":\"worker\",\"s\":\"p\","
+                "\"ts\":%.3f}", worker, what, micros(trace, log_clock_ns()));
+    }
+}
+
+static void add_workers(Trace *trace) {
+    for (uint32_t n = 0; trace->workers && n < trace->machine->workers.count; n++) {
+        const WorkerFigures *is = &trace->workers[n];
+        add_change(trace, n + 1, "lost", is->losses, &trace->losses[n]);
+        add_change(trace, n + 1, "begun anew", is->restarts, &trace->restarts[n]);
+        begin_of_process(trace, "C", n + 1, 0);
+        fprintf(trace->file,
+                ",\"name\":\"memory of worker %u\",\"ts\":%.3f,\"args\":{\"used\":%lld}}", n + 1,
+                micros(trace, log_clock_ns()), (long long)is->memory);
+    }
+}
+
 void trace_add(Trace *trace, const WatchSpans *spans) {
     if (!trace->file) return;
     for (uint32_t i = 0; i < spans->count; i++) add_span(trace, &spans->items[i]);
     add_counters(trace);
+    add_workers(trace);
 }
 
 bool trace_close(Trace *trace, int64_t lost) {
@@ -105,5 +153,6 @@ bool trace_close(Trace *trace, int64_t lost) {
     bool good = !ferror(trace->file);
     good = fclose(trace->file) == 0 && good;
     trace->file = nullptr;
+    free(trace->losses);
     return good;
 }

@@ -1,8 +1,8 @@
 // Trace: what every thread did and when, as a file for Perfetto or chrome://tracing.
 //
-// It has a track for each thread, a span for each piece of work, and memory as a counter. An arrow
-// leads from the task that made rows to the work that read or wrote them. The thread of control
-// writes the trace.
+// It has a process for this one and for each worker, a track for each thread, a span for each piece
+// of work, and memory as a counter. An arrow leads from the task that made rows to the work that
+// read or wrote them. The thread of control writes the trace.
 #ifndef SBC_RUNTIME_TRACE_H
 #define SBC_RUNTIME_TRACE_H
 
@@ -15,6 +15,8 @@ typedef struct Trace {
     const JobMachine *machine;
     const Watch *watch;
     FILE      *file;      // nullptr: none is written.
+    const WorkerFigures *workers;   // nullptr: there are none.
+    int64_t   *losses, *restarts;   // By worker, as the trace says so far.
     int64_t    events;
     uint64_t   arrows;
 } Trace;

@@ -49,7 +49,8 @@ static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value
     bool flag = kind == OPTION_HELP || kind == OPTION_PARAMS || kind == OPTION_PLAN ||
                 kind == OPTION_LICENSES || kind == OPTION_CHECK || kind == OPTION_OVERWRITE ||
                 kind == OPTION_SHOW_ROWS;
-    if (value->type == YAML_SEQUENCE_NODE && kind == OPTION_RESOURCE) {
+    if (value->type == YAML_SEQUENCE_NODE &&
+        (kind == OPTION_RESOURCE || kind == OPTION_WORKER)) {
         yaml_node_item_t *item = value->data.sequence.items.start;
         bool good = true;
         for (; item < value->data.sequence.items.top; item++)
@@ -61,7 +62,7 @@ static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value
     if (kind == OPTION_CONFIG)
         return fail_at(config, value->start_mark, "a configuration names no other",
                        "leave the line out");
-    if (config->options->seen & 1u << kind) return true;
+    if (config->options->seen & UINT64_C(1) << kind) return true;
     const char *text = (const char *)value->data.scalar.value;
     if (flag) {
         if (strcmp(text, "false") == 0) return true;
@@ -134,13 +135,9 @@ static bool read_pair(Config *config, yaml_node_t *key, yaml_node_t *value) {
         return is_set(config, param) ? stands_twice(config, key) : add_param(config, param, value);
     OptionKind kind = options_find(name.ptr, (size_t)name.len);
     if (kind != OPTION_KINDS) {
-        if (config->set & 1u << kind) return stands_twice(config, key);
-        config->set |= 1u << kind;
+        if (config->set & UINT64_C(1) << kind) return stands_twice(config, key);
+        config->set |= UINT64_C(1) << kind;
         return set_option(config, kind, value);
-    }
-    if (options_is_later(name.ptr, (size_t)name.len)) {
-        return fail_at(config, key->start_mark, "the option is not in this version",
-                       "leave the line out");
     }
     SbStr near = nearest_name(name, options_name, config->job,
                                  OPTION_KINDS + config->job->param_count);

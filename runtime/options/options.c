@@ -14,23 +14,12 @@ typedef struct OptionInfo {
 
 static const OptionInfo infos[] = {
 #define OPTION(kind, text, value, doc) {text, value, doc},
-#define LATER(text)
 #include "runtime/options/options.def"
 #undef OPTION
-#undef LATER
 };
 
-static const char *const later[] = {
-#define OPTION(kind, text, value, doc)
-#define LATER(text) text,
-#include "runtime/options/options.def"
-#undef OPTION
-#undef LATER
-};
-
-enum : int64_t { RETRIES = 3, RETRIES_MAX = 1000 };
-enum : int64_t { GRACE_US = 25000000, WATCHDOG_US = 60000000 };
-enum { LATER_COUNT = sizeof later / sizeof *later };
+enum : int64_t { RETRIES = 3, RETRIES_MAX = 1000, WORKER_RESTARTS = 3 };
+enum : int64_t { GRACE_US = 25000000, WATCHDOG_US = 60000000, WORKER_TIMEOUT_US = 10000000 };
 
 OptionKind options_find(const char *name, size_t len) {
     for (uint32_t i = 0; i < OPTION_KINDS; i++) {
@@ -46,13 +35,6 @@ uint32_t options_param(const SbJob *job, const char *name, size_t len) {
         if ((size_t)param.len == len && memcmp(param.ptr, name, len) == 0) break;
     }
     return i;
-}
-
-bool options_is_later(const char *name, size_t len) {
-    for (uint32_t i = 0; i < LATER_COUNT; i++) {
-        if (strlen(later[i]) == len && memcmp(later[i], name, len) == 0) return true;
-    }
-    return false;
 }
 
 SbStr options_name(const void *self, uint32_t index) {
@@ -112,7 +94,7 @@ bool options_duration(const char *text, int64_t *microseconds) {
            make_whole(value, microseconds);
 }
 
-static bool whole_number(const char *text, int64_t *number) {
+bool options_whole(const char *text, int64_t *number) {
     char *end;
     errno = 0;
     if (*text < '0' || *text > '9') return false;
@@ -138,7 +120,7 @@ static bool set_reject_limit(Options *options, const char *value, Trouble *troub
     options->has_reject_limit = true;
     options->reject_rows = -1;
     options->reject_share = -1;
-    if (whole_number(value, &options->reject_rows)) return true;
+    if (options_whole(value, &options->reject_rows)) return true;
     char *end;
     double percent = strtod(value, &end);
     if (end != value && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100) {
@@ -221,7 +203,7 @@ static bool add_supply(Options *options, const char *value, Trouble *trouble) {
 
 static bool set_count(OptionKind kind, const char *value, int64_t *count, Trouble *trouble) {
     int64_t max = kind == OPTION_THREADS ? 1024 : INT64_MAX;
-    if (whole_number(value, count) && *count > 0 && *count <= max) return true;
+    if (options_whole(value, count) && *count > 0 && *count <= max) return true;
     if (max == INT64_MAX)
         trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no whole number above zero",
                     infos[kind].name, value, value);
@@ -229,7 +211,16 @@ static bool set_count(OptionKind kind, const char *value, int64_t *count, Troubl
         trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no whole number from 1 to %lld",
                     infos[kind].name, value, value, (long long)max);
     return trouble_fix(trouble, "write --%s=%s", infos[kind].name,
-                       kind == OPTION_THREADS ? "4" : "100"), false;
+                       max == INT64_MAX ? "100" : "4"), false;
+}
+
+// How often something is done again; 0 is never.
+static bool set_limit(OptionKind kind, const char *value, int64_t usual, int64_t *count,
+                      Trouble *trouble) {
+    if (options_whole(value, count) && *count <= RETRIES_MAX) return true;
+    trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no whole number from 0 to %lld",
+                infos[kind].name, value, value, (long long)RETRIES_MAX);
+    return trouble_fix(trouble, "write --%s=%lld", infos[kind].name, (long long)usual), false;
 }
 
 // A file or a folder.
@@ -246,9 +237,35 @@ static bool set_choice(Options *options, OptionKind kind, const char *value, Tro
     if (kind == OPTION_SCHEDULE) options->schedule = (PolicyId)word;
     else if (kind == OPTION_PROGRESS) options->progress = (ProgressMode)word;
     else if (kind == OPTION_ON_FULL) options->waits_for_room = word == 0;
+    else if (kind == OPTION_DEVICE) options->device = (DeviceMode)word;
     else if (kind == OPTION_LOG) options->log = (LogMode)word;
     else options->stats = (StatsMode)word;
     return true;
+}
+
+static bool set_command(Options *options, const char *value, Trouble *trouble) {
+    if (options->tells) {
+        trouble_set(trouble, TROUBLE_USAGE, "--tell=%s: a job is told one thing at a time", value);
+        return trouble_fix(trouble, "give the commands one after the other"), false;
+    }
+    options->tells = true;
+    return command_read(value, &options->command, trouble);
+}
+
+static bool set_drain(Options *options, const char *value, Trouble *trouble) {
+    char text[64];
+    snprintf(text, sizeof text, "drain=%.32s", value);
+    return set_command(options, text, trouble);
+}
+
+// A shorter time than that takes a busy machine for a worker that is lost.
+static bool set_timeout(Options *options, const char *value, Trouble *trouble) {
+    enum : int64_t { LEAST_US = 200'000 };
+    if (!set_duration(OPTION_WORKER_TIMEOUT, value, &options->worker_timeout_us, trouble))
+        return false;
+    if (options->worker_timeout_us >= LEAST_US) return true;
+    trouble_set(trouble, TROUBLE_USAGE, "--worker-timeout=%s: at least 200ms", value);
+    return trouble_fix(trouble, "write --worker-timeout=10s"), false;
 }
 
 bool options_set(Options *options, OptionKind kind, const char *value, Trouble *trouble) {
@@ -270,6 +287,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_CHECK: return options->check = true;
     case OPTION_OVERWRITE: return options->overwrite = true;
     case OPTION_CONFIG: return set_path(kind, value, &options->config, trouble);
+    case OPTION_PYTHON: return set_path(kind, value, &options->python, trouble);
     case OPTION_SPILL: return set_path(kind, value, &options->spill, trouble);
     case OPTION_RESUME: return set_path(kind, value, &options->resume, trouble);
     case OPTION_JOURNAL: return set_path(kind, value, &options->journal, trouble);
@@ -283,16 +301,23 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
         if (!set_count(kind, value, &count, trouble)) return false;
         options->threads = (uint32_t)count;
         return true;
+    case OPTION_WORKERS: return worker_kinds_set_count(&options->workers, value, trouble);
+    case OPTION_WORKER: return worker_kinds_add(&options->workers, value, trouble);
+    case OPTION_WORKER_TIMEOUT: return set_timeout(options, value, trouble);
+    case OPTION_CONTROL: return set_path(kind, value, &options->control, trouble);
+    case OPTION_TELL: return set_command(options, value, trouble);
+    case OPTION_DRAIN: return set_drain(options, value, trouble);
+    case OPTION_WORKER_RESTARTS:
+        if (!set_limit(kind, value, WORKER_RESTARTS, &count, trouble)) return false;
+        options->worker_restarts = (uint32_t)count;
+        return true;
     case OPTION_GRACE: return set_duration(kind, value, &options->grace_us, trouble);
-    case OPTION_RETRIES:
-        if (whole_number(value, &options->retries) && options->retries <= RETRIES_MAX) return true;
-        trouble_set(trouble, TROUBLE_USAGE, "--retries=%s: '%s' is no whole number from 0 to %lld",
-                    value, value, (long long)RETRIES_MAX);
-        return trouble_fix(trouble, "write --retries=%lld", (long long)RETRIES), false;
+    case OPTION_RETRIES: return set_limit(kind, value, RETRIES, &options->retries, trouble);
     case OPTION_WATCHDOG: return set_duration(kind, value, &options->watchdog_us, trouble);
     case OPTION_METRICS: return options->metrics = value, true;
     case OPTION_SHOW_ROWS: return options->show_rows = true;
     case OPTION_TRACE: return set_path(kind, value, &options->trace, trouble);
+    case OPTION_DEVICE:
     case OPTION_ON_FULL:
     case OPTION_SCHEDULE:
     case OPTION_PROGRESS:
@@ -351,12 +376,8 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
     }
     OptionKind kind = options_find(name, len);
     if (kind != OPTION_KINDS) {
-        options->seen |= 1u << kind;
+        options->seen |= UINT64_C(1) << kind;
         return options_set(options, kind, value, trouble);
-    }
-    if (options_is_later(name, len)) {
-        return trouble_set(trouble, TROUBLE_NOT_YET, "--%.*s is not in this version", (int)len,
-                           name);
     }
     return unknown_option(job, (SbStr){name, (int64_t)len}, trouble);
 }
@@ -393,6 +414,23 @@ static bool asks_once(const Options *options, Trouble *trouble) {
     return true;
 }
 
+// `--resource accel=4`, `--worker cpus=2`, as one writes a definition for a compiler.
+static OptionKind two_words(const char *arg, const char *next) {
+    bool value = next && next[0] != '-';
+    if (value && strcmp(arg, "--resource") == 0) return OPTION_RESOURCE;
+    return value && strcmp(arg, "--worker") == 0 ? OPTION_WORKER : OPTION_KINDS;
+}
+
+// Workers are all alike, or each is described.
+static bool workers_once(const Options *options, Trouble *trouble) {
+    uint64_t both = UINT64_C(1) << OPTION_WORKERS | UINT64_C(1) << OPTION_WORKER;
+    if ((options->seen & both) != both) return true;
+    trouble_set(trouble, TROUBLE_USAGE, "--workers and --worker: either says which workers there "
+                "are");
+    return trouble_fix(trouble, "leave --workers out, and give --worker once for each worker"),
+           false;
+}
+
 bool options_read(Options *options, const SbJob *job, int argc, char **argv, Trouble *trouble) {
     *options = (Options){
         .first_rows = INT64_MAX,
@@ -400,6 +438,8 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
         .reject_share = -1,
         .stats = STATS_NONE,
         .retries = RETRIES,
+        .worker_restarts = WORKER_RESTARTS,
+        .worker_timeout_us = WORKER_TIMEOUT_US,
         .grace_us = GRACE_US,
         .watchdog_us = WATCHDOG_US,
     };
@@ -408,10 +448,10 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
         if (strcmp(argv[i], "--log=json") == 0) options->log = LOG_JSON;
     bool good = true;
     for (int i = 1; i < argc; i++) {
-        // `--resource accel=4` as one writes a definition for a compiler.
-        if (strcmp(argv[i], "--resource") == 0 && i + 1 < argc && argv[i + 1][0] != '-') {
-            options->seen |= 1u << OPTION_RESOURCE;
-            good &= options_set(options, OPTION_RESOURCE, argv[++i], trouble_more(trouble));
+        OptionKind kind = two_words(argv[i], i + 1 < argc ? argv[i + 1] : nullptr);
+        if (kind != OPTION_KINDS) {
+            options->seen |= UINT64_C(1) << kind;
+            good &= options_set(options, kind, argv[++i], trouble_more(trouble));
         } else {
             const char *next = i + 1 < argc ? argv[i + 1] : nullptr;
             Trouble *said = trouble_more(trouble);
@@ -421,12 +461,15 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
         }
     }
     if (options->config) good &= config_read(options, job, trouble);
+    good &= workers_once(options, trouble_more(trouble));
     return asks_once(options, trouble_more(trouble)) && good;
 }
 
 void options_close(Options *options) {
     free(options->texts);
+    free(options->workers.kinds);
     options->texts = nullptr;
+    options->workers.kinds = nullptr;
 }
 
 // ---- help -----------------------------------------------------------------------------------
@@ -466,6 +509,7 @@ void options_print_help(const SbJob *job, FILE *file) {
         if (strlen(left) > LEFT) fprintf(file, "  %s\n  %-*s %s\n", left, LEFT, "", infos[i].doc);
         else fprintf(file, "  %-*s %s\n", LEFT, left, infos[i].doc);
     }
+    commands_print_help(file);
     fputs("\nExit codes: 0 done, 1 the program or data is wrong, 2 wrong usage, 3 the machine\n"
           "failed (disk, memory), 130 interrupted.\n", file);
 }

@@ -4,21 +4,22 @@
 
 #include "runtime/abi/program.h"
 #include "runtime/core.h"
+#include "runtime/options/commands.h"
+#include "runtime/options/worker_kinds.h"
 #include "runtime/report.h"
 
 typedef enum OptionKind {
 #define OPTION(name, text, value, doc) OPTION_##name,
-#define LATER(text)
 #include "runtime/options/options.def"
 #undef OPTION
-#undef LATER
     OPTION_KINDS,
 } OptionKind;
 
-static_assert(OPTION_KINDS <= 32, "a bit for each in Options.seen");
+static_assert(OPTION_KINDS <= 64, "a bit for each in Options.seen");
 
 typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_PLAIN, PROGRESS_NONE } ProgressMode;
 typedef enum StatsMode { STATS_TEXT, STATS_JSON, STATS_NONE } StatsMode;
+typedef enum DeviceMode { DEVICE_AUTO, DEVICE_ONLY_CPU, DEVICE_ONLY_GPU } DeviceMode;
 typedef enum LogMode { LOG_TEXT, LOG_JSON } LogMode;
 
 // A value given for a parameter, in the order given.
@@ -29,20 +30,16 @@ typedef struct ParamText {
     const char *shown;    // Lines of the file with a caret, for messages; nullptr for none.
 } ParamText;
 
-// What --resource supplies: `amount` thousandths.
-typedef struct Supply {
-    const char *name;
-    size_t      name_len;
-    uint32_t    amount;
-} Supply;
-
-
 typedef struct Options {
     uint32_t     threads;
+    WorkerKinds  workers;
+    int64_t      worker_timeout_us;
+    uint32_t     worker_restarts;
     Supply       supplies[SB_RESOURCES_MAX];
     uint32_t     supply_count;
     int64_t      memory;        // 0: not given.
     const char  *spill;         // nullptr: not given.
+    const char  *python;        // The interpreter; nullptr: not given.
     const char  *resume, *journal;  // Folders; nullptr: not given.
     int64_t      partition;     // 0: not given.
     PolicyId     schedule;
@@ -56,16 +53,20 @@ typedef struct Options {
     ProgressMode progress;
     StatsMode    stats;
     LogMode      log;
+    DeviceMode   device;
     int64_t      grace_us, watchdog_us;
     int64_t      retries;
     bool         waits_for_room;
     const char  *trace;         // nullptr: none.
     const char  *metrics;       // nullptr: none.
     bool         show_rows;
+    const char  *control;       // nullptr: not given.
+    bool         tells;         // It says `command` to a job that runs.
+    Command      command;
     const char  *config;
     ParamText   *texts;
     uint32_t     text_count, text_cap;
-    uint32_t     seen;          // By OptionKind: given on the command line.
+    uint64_t     seen;          // By OptionKind: given on the command line.
 } Options;
 
 // Reads argv, then the configuration file. Texts point into argv or live as long as the process.
@@ -78,7 +79,6 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
 OptionKind options_find(const char *name, size_t len);
 // Finds a parameter of the program, which goes before an option of its name; param_count: none.
 uint32_t options_param(const SbJob *job, const char *name, size_t len);
-bool options_is_later(const char *name, size_t len);
 bool options_add_text(Options *options, const SbJob *job, ParamText text, Trouble *trouble);
 
 void options_print_help(const SbJob *job, FILE *file);
@@ -86,6 +86,8 @@ void options_print_params(const SbJob *job, FILE *file);
 
 // "4096", "64KiB", "1.5MiB", "8GB"; false: no size.
 bool options_size(const char *text, int64_t *bytes);
+// "12": digits alone; false: none.
+bool options_whole(const char *text, int64_t *number);
 // "90s", "1.5h": a literal of the language, in microseconds; false: none.
 bool options_duration(const char *text, int64_t *microseconds);
 

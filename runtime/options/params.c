@@ -13,9 +13,9 @@
 static const char *const kind_names[] = {
     "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16",
     "f32", "f64", "decimal", "str", "bytes", "date", "timestamp", "duration", "json",
-    "list", "struct",
+    "list", "struct", "tensor",
 };
-static_assert(sizeof kind_names / sizeof *kind_names == SB_STRUCT + 1);
+static_assert(sizeof kind_names / sizeof *kind_names == SB_TENSOR + 1);
 
 void params_type_text(const SbType *type, char *text, size_t size) {
     static const char *const units[] = {"(s)", "(ms)", "", "(ns)"};
@@ -84,7 +84,8 @@ static bool read_scalar(const char *text, const SbType *type, void *value) {
     case SB_TIMESTAMP: return sb_read_timestamp(text, len, type->unit, nullptr, value) == SB_OK;
     case SB_DURATION: return sb_read_duration(text, len, value) == SB_OK;
     case SB_STR: case SB_BYTES: case SB_JSON: *(SbStr *)value = (SbStr){text, len}; return true;
-    case SB_F16: case SB_BF16: case SB_LIST: case SB_STRUCT: return false;
+    case SB_F16: case SB_BF16: case SB_LIST: case SB_STRUCT: case SB_TENSOR:
+        return false;
     }
     return false;
 }
@@ -161,10 +162,18 @@ bool params_check(const SbJob *job, const ParamText *text, Trouble *trouble) {
     return good || bad_value(param, text, type, trouble);
 }
 
+// What parameters are read from, and where their values live.
+typedef struct Reading {
+    const SbJob   *job;
+    const Options *options;
+    SbCall        *call;
+} Reading;
+
 // All texts of parameter `index`, in order.
-static bool read_param(Params *params, const SbJob *job, const Options *options, uint32_t index,
-                       SbCall *call, Trouble *trouble) {
-    const SbParam *param = &job->params[index];
+static bool read_param(Params *params, const Reading *from, uint32_t index, Trouble *trouble) {
+    const Options *options = from->options;
+    SbCall *call = from->call;
+    const SbParam *param = &from->job->params[index];
     const SbType *type = param->type, *elem = value_type(param);
     uint32_t count = 0;
     bool typed = false;
@@ -218,9 +227,10 @@ bool params_read(Params *params, const SbJob *job, const Options *options, SbCal
     params->values = calloc(job->param_count + 1, sizeof *params->values);
     if (!params->values)
         return trouble_no_memory(trouble, "for the parameters");
+    Reading from = {job, options, call};
     bool good = true;
     for (uint32_t i = 0; i < job->param_count; i++)
-        good &= read_param(params, job, options, i, call, trouble_more(trouble));
+        good &= read_param(params, &from, i, trouble_more(trouble));
     return good;
 }
 

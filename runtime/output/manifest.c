@@ -4,10 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *manifest_name(SbStr path, SbStr shape) {
+    char *name = nullptr, *all = nullptr;
+    if (asprintf(&all, "%.*s%.*s", (int)path.len, path.ptr ? path.ptr : "", (int)shape.len,
+                 shape.ptr ? shape.ptr : "") < 0) {
+        return nullptr;
+    }
+    int len = (int)strlen(all);
+    if (len > 0 && all[len - 1] == '/') len--;
+    for (int i = (int)path.len; i < len; i++)
+        if (all[i] == '/') all[i] = '-';
+    if (asprintf(&name, "%.*s" MANIFEST_ENDING, len, all) < 0) name = nullptr;
+    free(all);
+    return name;
+}
+
+static SbStr str_of(const char *text) { return (SbStr){text, (int64_t)strlen(text)}; }
+
 char *manifest_path(const Sink *sink) {
-    char *path = nullptr;
-    int len = (int)strlen(sink->path) - sink->folder;
-    return asprintf(&path, "%.*s" MANIFEST_ENDING, len, sink->path) < 0 ? nullptr : path;
+    if (sink->front) return manifest_name(str_of(sink->front), sink->what->shape);
+    return manifest_name(str_of(sink->path), (SbStr){0});
 }
 
 // What follows the values on its first line, the first of them in front of all.

@@ -13,7 +13,10 @@
 // Follows the path of an output.
 #define MANIFEST_ENDING ".manifest.json"
 
-// Beside the output, a folder too: who reads it meets rows only. From malloc; nullptr: no memory.
+// The name of the manifest of an output: beside it, a folder too, so that who reads it meets rows
+// only. That of an output by key stands in the last folder that all its files have; what is written
+// for the key has - in place of /. From malloc; nullptr: no memory.
+char *manifest_name(SbStr path, SbStr shape);
 char *manifest_path(const Sink *sink);
 // What it says of an output that is whole.
 void manifest_text(const SbJob *what, const Sink *sink, Text *text);

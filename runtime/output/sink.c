@@ -5,6 +5,7 @@
 #include "runtime/host.h"
 #include "runtime/input.h"
 #include "runtime/output/manifest.h"
+#include "runtime/output/names.h"
 #include "runtime/output/sink_mark.h"
 #include "runtime/report.h"
 
@@ -25,37 +26,81 @@ static bool no_memory(const Sink *sink, Trouble *trouble) {
     return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to write '%s'", sink->path);
 }
 
-// The name that the part will have.
-static char *part_path(const Sink *sink, uint32_t number) {
+// The temporary file beside it has a longer name; so has the manifest of a job with a journal.
+static bool check_name(const Sink *sink, const char *path, Trouble *trouble) {
+    enum { SHOWN_MAX = 40 };
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int64_t len = (int64_t)strlen(name), most = NAME_MAX - 2 - DURABLE_TAG;
+    if (sink->journaled) most -= (int64_t)strlen(MANIFEST_ENDING);
+    if (len <= most) return true;
+    trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the name '%.*s...' of an output has %lld bytes",
+                (int)sb_text_cut(name, len, SHOWN_MAX), name, (long long)len);
+    trouble_fix(trouble, "give a name of at most %lld bytes", (long long)most);
+    return false;
+}
+
+// The name that the part will have; from malloc.
+static char *part_path(const Sink *sink, const SinkPart *part) {
     char *path = nullptr;
-    if (!sink->folder) return strdup(sink->path);
-    int len = asprintf(&path, "%spart-%05u.%s", sink->path, number,
-                       sink->what->writer->extension);
+    const char *front = sink->front ? sink->front : sink->path, *key = part->key ? part->key : "";
+    int len = sink->folder ? asprintf(&path, "%s%spart-%05u.%s", front, key, part->number,
+                                      sink->what->writer->extension)
+                           : asprintf(&path, "%s%s", front, key);
     return len < 0 ? nullptr : path;
 }
 
-bool sink_add_part(Sink *sink, bool makes, Trouble *trouble) {
+static SinkPart *last_part(const Sink *sink) {
+    return sink->part_count ? sink->parts[sink->part_count - 1] : nullptr;
+}
+
+static bool has_key(const SinkPart *part, SbStr key) {
+    if (!part->key) return true;
+    return strlen(part->key) == (size_t)key.len && memcmp(part->key, key.ptr, (size_t)key.len) == 0;
+}
+
+static SinkPart *new_part(Sink *sink, SbStr key) {
     if (sink->part_count == sink->part_cap) {
         uint32_t cap = sink->part_cap ? 2 * sink->part_cap : 4;
         SinkPart **parts = realloc(sink->parts, cap * sizeof(SinkPart *));
-        if (!parts) return no_memory(sink, trouble);
+        if (!parts) return nullptr;
         sink->parts = parts;
         sink->part_cap = cap;
     }
-    char *path = part_path(sink, sink->part_count);
     SinkPart *part = calloc(1, sizeof *part);
-    if (!part || !path) {
-        free(part);
-        free(path);
-        return no_memory(sink, trouble);
-    }
+    if (!part) return nullptr;
     part->file.fd = -1;
     atomic_init(&part->pending, 1);
+    part->key = sink->front ? strndup(key.ptr, (size_t)key.len) : nullptr;
+    if (sink->front && !part->key) {
+        free(part);
+        return nullptr;
+    }
+    const SinkPart *before = last_part(sink);
+    part->number = before && has_key(before, key) ? before->number + 1 : 0;
     sink->parts[sink->part_count++] = part;
     sink->offset = 0;
+    return part;
+}
+
+static bool check_key_name(const Sink *sink, const char *path, Trouble *trouble) {
+    if (!sink->replace && durable_is_there(path))
+        return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists", path);
+    return check_name(sink, path, trouble) && durable_check_name(path, sink->replace, trouble);
+}
+
+bool sink_add_part(Sink *sink, SbStr key, bool makes, Trouble *trouble) {
+    if (sink->front && sink->part_count >= sink->files_max)
+        return trouble_set(trouble, TROUBLE_TOO_MANY_FILES, "'%s' makes more than %lld files: "
+                           "'%s%.*s' is one more", sink->path, (long long)sink->files_max,
+                           sink->front, (int)key.len, key.ptr);
+    SinkPart *part = new_part(sink, key);
+    char *path = part ? part_path(sink, part) : nullptr;
+    if (!path) return no_memory(sink, trouble);
     DurableSetup setup = {.path = path, .replace = sink->replace, .tag = sink->tag};
-    bool good = makes ? durable_create(&part->file, &setup, trouble)
-                      : durable_name(&part->file, &setup, trouble);
+    bool good = !sink->front || check_key_name(sink, path, trouble);
+    good = good && (!sink->names || names_take(sink->names, path, sink, trouble));
+    good = good && (makes ? durable_create(&part->file, &setup, trouble)
+                          : durable_name(&part->file, &setup, trouble));
     free(path);
     return good;
 }
@@ -95,7 +140,7 @@ static bool check_way(const Sink *sink, Trouble *trouble) {
 
 static bool check_place(Sink *sink, Trouble *trouble) {
     struct stat about;
-    if (stat(sink->path, &about) != 0) {
+    if (sink->front || stat(sink->path, &about) != 0) {
         if (!glob_is_url(sink->path)) return check_way(sink, trouble);
         return trouble_set(trouble, TROUBLE_URL, "URLs are not in this version: '%s'", sink->path);
     }
@@ -117,19 +162,6 @@ static bool check_place(Sink *sink, Trouble *trouble) {
                        is_folder ? "the folder '%s' is not empty" : "'%s' exists", sink->path);
 }
 
-// The temporary file beside it has a longer name; so has the manifest of a job with a journal.
-static bool check_name(const Sink *sink, Trouble *trouble) {
-    enum { SHOWN_MAX = 40 };
-    const char *slash = strrchr(sink->path, '/'), *name = slash ? slash + 1 : sink->path;
-    int64_t len = (int64_t)strlen(name), most = NAME_MAX - 2 - DURABLE_TAG;
-    if (sink->journaled) most -= (int64_t)strlen(MANIFEST_ENDING);
-    if (len <= most) return true;
-    trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the name '%.*s...' of an output has %lld bytes",
-                (int)sb_text_cut(name, len, SHOWN_MAX), name, (long long)len);
-    trouble_fix(trouble, "give a name of at most %lld bytes", (long long)most);
-    return false;
-}
-
 // A header that is written last wants a file whose front can be written then.
 static bool check_header(const Sink *sink, Trouble *trouble) {
     if (!sink->what->writer->finish || (!sink->to_stream && !sink->compression)) return true;
@@ -139,11 +171,25 @@ static bool check_header(const Sink *sink, Trouble *trouble) {
                        (int)sink->what->label.len, sink->what->label.ptr);
 }
 
+// The path, and what is in front of the key.
+static bool take_path(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    SbStr shape = setup->what->shape;
+    int len = (int)setup->path.len;
+    const char *path = setup->path.ptr ? setup->path.ptr : "";
+    if (asprintf(&sink->path, "%.*s%.*s", len, path, (int)shape.len,
+                 shape.ptr ? shape.ptr : "") < 0) {
+        sink->path = nullptr;
+    }
+    if (shape.len > 0) sink->front = strndup(path, (size_t)len);
+    return (sink->path && (sink->front || shape.len == 0)) ||
+           trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+}
+
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     *sink = (Sink){.what = setup->what, .replace = setup->replace, .fd = -1,
-                   .part_bytes = INT64_MAX, .tag = setup->tag, .journaled = setup->journaled};
-    sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
-    if (!sink->path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+                   .part_bytes = INT64_MAX, .files_max = setup->files_max,
+                   .tag = setup->tag, .journaled = setup->journaled};
+    if (!take_path(sink, setup, trouble)) return false;
     size_t len = strlen(sink->path);
     if (len == 0)
         return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");
@@ -154,7 +200,7 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     sink->folder = sink->path[len - 1] == '/';
     sink->compression = compression_of(sink->path);
     if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
-    return check_name(sink, trouble) && check_place(sink, trouble) &&
+    return (sink->front || check_name(sink, sink->path, trouble)) && check_place(sink, trouble) &&
            check_header(sink, trouble) &&
            (sink->to_stream || !sink->journaled || manifest_check(sink, trouble));
 }
@@ -162,11 +208,13 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
 // The tag of a job that has only begun its journal was not known when the sink was checked.
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     sink->tag = setup->tag;
+    sink->names = setup->names;
     if (sink->compression != COMPRESSION_NONE &&
         !(sink->chunk = malloc(COMPRESS_CHUNK_BYTES)))
         return no_memory(sink, trouble);
     if (sink->to_stream) return true;
-    return setup->tag ? sink_log_open(sink, setup, trouble) : sink_add_part(sink, true, trouble);
+    if (setup->tag) return sink_log_open(sink, setup, trouble);
+    return sink->front || sink_add_part(sink, (SbStr){0}, true, trouble);
 }
 
 // ---- writing --------------------------------------------------------------------------------
@@ -244,7 +292,7 @@ static bool add_extent(Sink *sink, const char *bytes, int64_t len, ExtentList *e
         extents->items = items;
         extents->cap = cap;
     }
-    SinkPart *part = sink->parts[sink->part_count - 1];
+    SinkPart *part = last_part(sink);
     atomic_fetch_add(&part->pending, 1);
     Extent *extent = &extents->items[extents->count++];
     *extent = (Extent){.part = part, .offset = sink->offset, .bytes = bytes, .len = len,
@@ -263,7 +311,7 @@ static bool flush_chunk(Sink *sink, Trouble *trouble) {
     sink->chunk_len = 0;
     if (sink->log) sink_log_bytes(sink, packed, len);
     bool good = sink->to_stream ? write_stream(sink, packed, len, trouble)
-                                : durable_write(&sink->parts[sink->part_count - 1]->file, packed,
+                                : durable_write(&last_part(sink)->file, packed,
                                                 len, sink->offset, trouble);
     sink->offset += len;
     free(packed);
@@ -295,7 +343,7 @@ bool sink_part_release(SinkPart *part, Trouble *trouble) {
 // Nothing more comes to the last part.
 static bool fill_part(Sink *sink, Trouble *trouble) {
     if (sink->log) sink_log_filled(sink);
-    return sink_part_release(sink->parts[sink->part_count - 1], trouble);
+    return sink_part_release(last_part(sink), trouble);
 }
 
 // The header of a part that is known now. Rows of the part may still be on their way to the disk.
@@ -303,7 +351,7 @@ static bool seal_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     const SbWriter *writer = sink->what->writer;
     if (!writer->finish) return true;
     int64_t offset = sink->offset;
-    SinkPart *part = sink->parts[sink->part_count - 1];
+    SinkPart *part = last_part(sink);
     part->header = malloc((size_t)writer->header_bytes);
     if (!part->header) return no_memory(sink, trouble);
     writer->finish(sink->what, offset - writer->header_bytes, part->header);
@@ -315,35 +363,12 @@ static bool seal_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
 
 static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     sink->part_has_rows = false;
-    if (sink->bytes > 0 && !sink->folder) return true;
+    if (sink->bytes > 0 && !sink->folder && !sink->front) return true;
     SbStr header = sink->what->header;
     int64_t len = header.len + sink->what->writer->header_bytes;
     __atomic_store_n(&sink->bytes, sink->bytes + len, __ATOMIC_RELAXED);
     sink->offset += sink->what->writer->header_bytes;
     return put(sink, header.ptr, header.len, extents, trouble);
-}
-
-bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
-               Trouble *trouble) {
-    if (sink->bytes == 0 && !begin_part(sink, extents, trouble)) return false;
-    sink->rows += rows;
-    if (sink->log && !sink_log_rows(sink, &bytes, &len, trouble)) return false;
-    while (len > 0) {
-        if (sink->offset >= sink->part_bytes && sink->part_has_rows) {
-            if (!seal_part(sink, extents, trouble) || !fill_part(sink, trouble) ||
-                !sink_add_part(sink, true, trouble) || !begin_part(sink, extents, trouble)) {
-                return false;
-            }
-        }
-        int64_t room = sink->offset < sink->part_bytes ? sink->part_bytes - sink->offset : 1;
-        int64_t some = room >= len ? len : row_end(sink, (SbStr){bytes, len}, room);
-        if (!put(sink, bytes, some, extents, trouble)) return false;
-        sink->part_has_rows = true;
-        __atomic_store_n(&sink->bytes, sink->bytes + some, __ATOMIC_RELAXED);
-        bytes += some;
-        len -= some;
-    }
-    return true;
 }
 
 bool sink_write(const Extent *extent, Trouble *trouble) {
@@ -356,20 +381,68 @@ bool sink_write(const Extent *extent, Trouble *trouble) {
     return true;
 }
 
+static bool write_all(ExtentList *extents, Trouble *trouble) {
+    bool good = true;
+    for (size_t i = 0; good && i < extents->count; i++)
+        good = sink_write(&extents->items[i], trouble);
+    extents->count = 0;
+    return good;
+}
+
+// Text that waits for compression becomes a member. An output without any has an empty one.
+static bool end_chunk(Sink *sink, Trouble *trouble) {
+    bool any = sink->chunk_len > 0 || sink->offset == 0;
+    return sink->compression == COMPRESSION_NONE || !any || flush_chunk(sink, trouble);
+}
+
+// The last part has all its rows. A part stays open until its last extent is written: of many small
+// ones some are written here, so that few are open at once.
+static bool end_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
+    enum { OPEN_MAX = 8 };
+    return end_chunk(sink, trouble) && seal_part(sink, extents, trouble) &&
+           fill_part(sink, trouble) &&
+           (extents->count < OPEN_MAX || write_all(extents, trouble));
+}
+
+static bool next_part(Sink *sink, SbStr key, ExtentList *extents, Trouble *trouble) {
+    return (!last_part(sink) || end_part(sink, extents, trouble)) &&
+           sink_add_part(sink, key, true, trouble) && begin_part(sink, extents, trouble);
+}
+
+bool sink_take(Sink *sink, SinkRows rows, ExtentList *extents, Trouble *trouble) {
+    const char *bytes = rows.bytes.ptr;
+    int64_t len = rows.bytes.len;
+    if (sink->bytes == 0 && !sink->front && !begin_part(sink, extents, trouble)) return false;
+    sink->rows += rows.count;
+    if (sink->log && !sink_log_rows(sink, &bytes, &len, trouble)) return false;
+    while (len > 0) {
+        const SinkPart *part = last_part(sink);
+        bool full = sink->offset >= sink->part_bytes && sink->part_has_rows;
+        bool other = sink->front && !(part && has_key(part, rows.key));
+        if ((full || other) && !next_part(sink, rows.key, extents, trouble)) return false;
+        int64_t room = sink->offset < sink->part_bytes ? sink->part_bytes - sink->offset : 1;
+        int64_t some = room >= len ? len : row_end(sink, (SbStr){bytes, len}, room);
+        if (!put(sink, bytes, some, extents, trouble)) return false;
+        sink->part_has_rows = true;
+        __atomic_store_n(&sink->bytes, sink->bytes + some, __ATOMIC_RELAXED);
+        bytes += some;
+        len -= some;
+    }
+    return true;
+}
+
 // ---- ending ---------------------------------------------------------------------------------
 
 bool sink_finish(Sink *sink, Trouble *trouble) {
     ExtentList rest = {0};
     bool good = !sink->log || sink_log_whole(sink, trouble);
-    good = good && (sink->bytes > 0 || begin_part(sink, &rest, trouble));
-    if (good && sink->compression != COMPRESSION_NONE &&
-        (sink->chunk_len > 0 || sink->offset == 0)) {
-        good = flush_chunk(sink, trouble);
-    }
-    good = good && (sink->to_stream || seal_part(sink, &rest, trouble));
-    for (size_t i = 0; good && i < rest.count; i++) good = sink_write(&rest.items[i], trouble);
+    bool none = sink->front && sink->part_count == 0;
+    good = good && (sink->bytes > 0 || none || begin_part(sink, &rest, trouble));
+    if (good && sink->to_stream) good = end_chunk(sink, trouble);
+    else if (good && !none) good = end_part(sink, &rest, trouble);
+    good = good && write_all(&rest, trouble);
     free(rest.items);
-    if (good && !sink->to_stream) good = fill_part(sink, trouble);
+    sink->files = sink->part_count;
     bool rewritten = sink->what->writer->finish && sink->log;
     return good && (!rewritten || sink_log_seal(sink, trouble));
 }
@@ -401,14 +474,47 @@ bool sink_check_names(const Sink *sink, Trouble *trouble) {
     return !sink->journaled || manifest_check(sink, trouble);
 }
 
+bool sink_same_folder(const char *a, const char *b) {
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    size_t first = x ? (size_t)(x - a) : 0, second = y ? (size_t)(y - b) : 0;
+    return !x == !y && first == second && memcmp(a, b, first) == 0;
+}
+
+uint32_t sink_folder_end(const Sink *sink, uint32_t from) {
+    uint32_t end = from + 1;
+    while (end < sink->part_count &&
+           sink_same_folder(sink->parts[from]->file.path, sink->parts[end]->file.path)) {
+        end++;
+    }
+    return end;
+}
+
+bool sink_sync_folders(const Sink *sink, Trouble *trouble) {
+    for (uint32_t i = 0; i < sink->part_count; i = sink_folder_end(sink, i))
+        if (!durable_sync_folder_of(sink->parts[i]->file.path, trouble)) return false;
+    return true;
+}
+
+// Those with higher numbers than the parts of their folder.
+static bool remove_old_parts(const Sink *sink, Trouble *trouble) {
+    for (uint32_t i = 0, end; i < sink->part_count; i = end) {
+        end = sink_folder_end(sink, i);
+        const char *path = sink->parts[i]->file.path;
+        char *folder = strndup(path, (size_t)(strrchr(path, '/') + 1 - path));
+        if (!folder) return no_memory(sink, trouble);
+        sink_remove_parts(folder, sink->what->writer->extension, end - i);
+        free(folder);
+    }
+    return true;
+}
+
 bool sink_publish(Sink *sink, Trouble *trouble) {
     if (sink->to_stream) return true;
     for (uint32_t i = 0; i < sink->part_count; i++) {
         if (!durable_publish(&sink->parts[i]->file, trouble)) return false;
     }
-    if (sink->folder && sink->replace)
-        sink_remove_parts(sink->path, sink->what->writer->extension, sink->part_count);
-    return durable_sync_folder_of(sink->path, trouble);
+    if (sink->folder && sink->replace && !remove_old_parts(sink, trouble)) return false;
+    return sink_sync_folders(sink, trouble);
 }
 
 void sink_forget(Sink *sink) {
@@ -420,11 +526,13 @@ void sink_close(Sink *sink) {
     for (uint32_t i = 0; i < sink->part_count; i++) {
         durable_close(&sink->parts[i]->file);
         free(sink->parts[i]->header);
+        free(sink->parts[i]->key);
         free(sink->parts[i]);
     }
     if (sink->fd > STDERR_FILENO) close(sink->fd);
     free(sink->parts);
     free(sink->chunk);
     free(sink->path);
+    free(sink->front);
     *sink = (Sink){.fd = -1};
 }

@@ -3,6 +3,9 @@
 // Bytes are given in order and get their places at once. The writing of plain files is handed back
 // as extents that any thread may do in any order. Compressed files are cut into chunks of a fixed
 // size, each a member of its own. Their bytes do not depend on who gave them.
+//
+// An output by key has a file, or a folder of parts, for each key. Its rows come sorted by key, so
+// that one part is filled after the other, as those of a folder are. A key is never given again.
 #ifndef SBC_RUNTIME_SINK_H
 #define SBC_RUNTIME_SINK_H
 
@@ -14,6 +17,8 @@
 
 typedef struct SinkPart {
     DurableFile file;
+    char       *key;          // Outputs by key: what follows the path. nullptr: there are no keys.
+    uint32_t    number;       // Of the part in its folder.
     _Atomic int32_t pending;  // Extents to be written, one while the part is being filled, one
                               // while a mark stands in it.
     int64_t     size;         // Bytes of a part that is filled.
@@ -22,6 +27,7 @@ typedef struct SinkPart {
 } SinkPart;
 
 typedef struct Sink Sink;
+typedef struct SinkNames SinkNames;  // names.h
 
 typedef struct Extent {
     SinkPart   *part;
@@ -41,8 +47,13 @@ typedef struct ExtentList {
 typedef struct SinkLog SinkLog;  // Of a job with a journal: sink_mark.h.
 
 struct Sink {
-    char       *path;
+    char       *path;        // Of an output by key as it is written, with braces.
+    char       *front;       // Outputs by key: the path in front of the key. nullptr: there are
+                             // no keys.
     const SbSink *what;
+    int64_t     files_max;   // Of an output by key.
+    int64_t     files;       // That it has made, once it is finished.
+    SinkNames  *names;       // Names of all outputs; nullptr: they cannot meet.
     bool        to_stream;   // Standard output, a device or a pipe: written as it comes.
     bool        folder, replace;
     bool        journaled;   // A manifest follows it.
@@ -67,6 +78,8 @@ typedef struct SinkSetup {
     SbStr   path;
     const SbSink *what;     // What is written: its rows and the step.
     int64_t part_bytes;
+    int64_t files_max;
+    SinkNames *names;
     bool    replace;
     bool    journaled;      // Of a job with a journal.
     const char *tag;        // Of a job with a journal: see DurableSetup. Else nullptr.
@@ -77,9 +90,15 @@ typedef struct SinkSetup {
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 // Makes the first temporary file of a sink that is checked.
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
-// The next `rows` rows. Adds what is left to write to `extents`.
-bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
-               Trouble *trouble);
+// The next rows, and their bytes.
+typedef struct SinkRows {
+    SbStr   bytes;
+    int64_t count;
+    SbStr   key;            // Of an output by key: all rows are of it.
+} SinkRows;
+
+// Adds what is left to write to `extents`.
+bool sink_take(Sink *sink, SinkRows rows, ExtentList *extents, Trouble *trouble);
 // Does one extent; closes the part when it was its last.
 bool sink_write(const Extent *extent, Trouble *trouble);
 // Everything is given and written: brings it to the disk.
@@ -88,6 +107,12 @@ bool sink_finish(Sink *sink, Trouble *trouble);
 // published.
 bool sink_check_names(const Sink *sink, Trouble *trouble);
 bool sink_publish(Sink *sink, Trouble *trouble);
+// Parts [from, end) of an output stand in one folder.
+uint32_t sink_folder_end(const Sink *sink, uint32_t from);
+// Makes the names of all parts safe.
+bool sink_sync_folders(const Sink *sink, Trouble *trouble);
+// Are the two files in one folder?
+bool sink_same_folder(const char *a, const char *b);
 // The number in the name of a part; -1: the name is of no part.
 int64_t sink_part_number(const char *name, const char *extension);
 // Of a folder that replaces one: removes the parts of an earlier run from number `count` on.
@@ -97,9 +122,9 @@ void sink_close(Sink *sink);
 // Removes what was not published, if the job cannot be resumed.
 void sink_forget(Sink *sink);
 
-// Adds the next part. `makes`: with its file; else an earlier run made that, and only its names are
-// set.
-bool sink_add_part(Sink *sink, bool makes, Trouble *trouble);
+// Adds the next part, of an output by key that of `key`. `makes`: with its file; else an earlier
+// run made that, and only its names are set.
+bool sink_add_part(Sink *sink, SbStr key, bool makes, Trouble *trouble);
 // An extent or a mark that the part waits for is done. The last one syncs and closes the part.
 bool sink_part_release(SinkPart *part, Trouble *trouble);
 

@@ -64,7 +64,8 @@ static bool find_parts(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     const SinkPlace *from = setup->from;
     for (uint32_t i = 0; i <= from->part; i++) {
         bool last = i == from->part;
-        if (!sink_add_part(sink, false, trouble)) return false;
+        SbStr key = last ? from->key : from->parts[i].key;
+        if (!sink_add_part(sink, key, false, trouble)) return false;
         if (!last && !name_part(sink, i, setup, trouble)) return false;
     }
     SinkPart *part = sink->parts[from->part];
@@ -111,7 +112,8 @@ static bool open_log(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
 
 bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     if (!open_log(sink, setup, trouble)) return false;
-    return setup->from ? go_on(sink, setup, trouble) : sink_add_part(sink, true, trouble);
+    if (setup->from) return go_on(sink, setup, trouble);
+    return sink->front || sink_add_part(sink, (SbStr){0}, true, trouble);
 }
 
 bool sink_log_look(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
@@ -230,28 +232,39 @@ void sink_log_written(Sink *sink, uint64_t number) {
 
 bool sink_can_mark(const Sink *sink) { return sink->log->again == 0 && sink->bytes > 0; }
 
+// Lives as long as the sink.
+static SbStr key_of(const SinkPart *part) {
+    return (SbStr){part->key, part->key ? (int64_t)strlen(part->key) : 0};
+}
+
 bool sink_mark(Sink *sink, uint32_t part_from, SinkMark *mark) {
     SinkLog *log = sink->log;
     uint32_t part = sink->part_count - 1;
     char *chunk = malloc((size_t)sink->chunk_len + 1);
-    SinkPartPlace *parts = malloc(((size_t)part - part_from + 1) * sizeof *parts);
-    if (!chunk || !parts) {
+    size_t count = (size_t)part - part_from + 1;
+    SinkPartPlace *parts = malloc(count * sizeof *parts);
+    SinkPart **files = malloc(count * sizeof(SinkPart *));
+    if (!chunk || !parts || !files) {
         free(chunk);
         free(parts);
+        free(files);
         return false;
     }
+    memcpy(files, sink->parts + part_from, count * sizeof(SinkPart *));
     if (sink->chunk_len > 0) memcpy(chunk, sink->chunk, (size_t)sink->chunk_len);
     for (uint32_t p = part_from; p < part; p++)
-        parts[p - part_from] = (SinkPartPlace){sink->parts[p]->size, sink->parts[p]->sum};
+        parts[p - part_from] = (SinkPartPlace){sink->parts[p]->size, sink->parts[p]->sum,
+                                               key_of(sink->parts[p])};
     atomic_fetch_add(&sink->parts[part]->pending, 1);
     *mark = (SinkMark){
         .place = {.rows = sink->rows, .bytes = sink->bytes, .text = log->text,
                   .text_sum = checksum_value(log->text_sum), .part = part, .offset = sink->offset,
                   .sum = checksum_value(log->file_sum), .part_has_rows = sink->part_has_rows,
-                  .chunk = {chunk, sink->chunk_len}},
+                  .chunk = {chunk, sink->chunk_len}, .key = key_of(sink->parts[part])},
         .part = sink->parts[part],
         .part_from = part_from,
         .parts = parts,
+        .files = files,
         .extents = log->given,
     };
     return true;
@@ -269,9 +282,14 @@ bool sink_mark_sync(Sink *sink, SinkMark *mark, Trouble *trouble) {
     SinkLog *log = sink->log;
     uint32_t part = mark->place.part;
     if (!durable_flush(&mark->part->file, trouble)) return false;
-    if (part < log->named) return true;
-    if (!durable_sync_folder_of(mark->part->file.temporary, trouble)) return false;
-    log->named = part + 1;
+    // Others may add parts to the sink meanwhile. Each folder is synced once.
+    for (uint32_t p = part + 1; p-- > mark->part_from && p >= log->named;) {
+        SinkPart *const *file = &mark->files[p - mark->part_from];
+        const char *name = file[0]->file.temporary;
+        bool done = p < part && sink_same_folder(name, file[1]->file.temporary);
+        if (!done && !durable_sync_folder_of(name, trouble)) return false;
+    }
+    if (part >= log->named) log->named = part + 1;
     return true;
 }
 
@@ -279,6 +297,7 @@ bool sink_mark_close(SinkMark *mark, Trouble *trouble) {
     SinkPart *part = mark->part;
     free((char *)(uintptr_t)mark->place.chunk.ptr);
     free(mark->parts);
+    free(mark->files);
     *mark = (SinkMark){0};
     return sink_part_release(part, trouble);
 }

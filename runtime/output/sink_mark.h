@@ -15,6 +15,7 @@
 typedef struct SinkPartPlace {
     int64_t  size;
     Checksum sum;
+    SbStr    key;              // Outputs by key: that of the part.
 } SinkPartPlace;
 
 typedef struct SinkPlace {
@@ -27,6 +28,7 @@ typedef struct SinkPlace {
     bool     part_has_rows;
     bool     replays;          // The rows before are made again.
     SbStr    chunk;            // Text that waited for compression.
+    SbStr    key;              // Outputs by key: that of the part that is being filled.
     const SinkPartPlace *parts;  // Those before `part`.
 } SinkPlace;
 
@@ -35,6 +37,7 @@ typedef struct SinkMark {
     SinkPart *part;       // That is being filled.
     uint32_t  part_from;  // The number of the first of `parts`.
     SinkPartPlace *parts; // Parts from `part_from` on, the mark's own.
+    SinkPart **files;     // The same, and `part` after them. Their names are to be safe.
     uint64_t  extents;    // Given before it.
 } SinkMark;
 

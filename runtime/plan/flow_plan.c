@@ -1,6 +1,7 @@
 #include "runtime/plan/flow_plan.h"
 
 #include "runtime/format.h"
+#include "runtime/plan/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ typedef struct Maker {
     const FlowNumbers *numbers;
     BreakerId ids[2 * STAGES_MAX];  // By breaker of the job, where it is none of edges.
     bool full;                    // Something did not fit.
+    bool repeats[STAGES_MAX];     // By stage: its rows can be made again.
 } Maker;
 
 static StageKind kind_of(const Maker *m, const SbStage *stage) {
@@ -150,6 +152,163 @@ static void add_sink(Maker *m, uint32_t sink) {
         .name = job->sinks[sink].label.ptr, .kind = STAGE_SINK,
         .limit = m->numbers->leaves[sink], .unit_bytes = 1,
         .seconds_per_byte = 1e-10, .bytes_per_byte = 0};
+}
+
+static bool is_breaker(const Maker *m, uint32_t terminal) {
+    return !(terminal & SB_TERMINAL_SINK) && !sb_is_edge(m->job, terminal);
+}
+
+static bool reads_stream(const Maker *m, const SbStage *stage) {
+    bool files = stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_FILES;
+    return files && m->numbers->streams[stage->input_index];
+}
+
+static uint32_t fill_count(const Maker *m, const SbStage *stage) {
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        count += is_breaker(m, stage->terminals[t]);
+    return count;
+}
+
+// Can the rows of stage `s` be made again, from its units or those of stages above? Those of a
+// stream cannot, nor those that stood side by side in a zip. A stage that fills a breaker and hands
+// rows on would put its own rows there twice. Stages above come before.
+static bool is_repeatable(const Maker *m, uint32_t s) {
+    const SbJob *job = m->job;
+    const SbStage *stage = &job->stages[s];
+    StageKind kind = m->flow->plan.stages[s].kind;
+    bool good = kind != STAGE_ZIP && !reads_stream(m, stage);
+    for (uint32_t i = 0; good && kind == STAGE_MAP && i < job->stage_count; i++)
+        if (feeds(&job->stages[i], stage->input_index))
+            good = fill_count(m, &job->stages[i]) == 0 && m->repeats[i];
+    return good;
+}
+
+// May tasks that fill breakers run in a worker? What it has put there and not handed over is made
+// again when it is lost. They hand on nothing else, so that they pause between units only; as many
+// of them are at work as the worker has threads.
+static bool may_fill_far(const Maker *m, uint32_t s) {
+    return m->numbers->fills_leave && m->repeats[s] &&
+           m->flow->plan.stages[s].demand[0] >= WHOLE;
+}
+
+// May a worker have the rows that the stage reads? Those of a breaker it reads where they lie. Who
+// they are is not known there, so that no call for one of them is given up for taking long.
+static bool may_read_far(const Maker *m, const SbStage *stage) {
+    if (stage->input == SB_INPUT_UNMATCHED || stage->right_index != UINT32_MAX) return false;
+    if (stage->input != SB_INPUT_ROWS || sb_is_edge(m->job, stage->input_index)) return true;
+    return m->numbers->fills_leave && stage->timeout == 0 &&
+           m->numbers->together[stage->input_index];
+}
+
+// May tasks of the stage run in a worker? It has all that they read.
+static bool may_leave(const Maker *m, uint32_t s) {
+    const SbStage *stage = &m->job->stages[s];
+    // Who reads a stream knows then how long it is.
+    if (!may_read_far(m, stage) || reads_stream(m, stage)) return false;
+    uint32_t fills = fill_count(m, stage);
+    bool alone = fills == stage->terminal_count;
+    if (fills > 0 && !(alone && may_fill_far(m, s))) return false;
+    return stage->need_count == 0 && stage->terminal_count <= UINT8_MAX;
+}
+
+// What a limit may turn down is counted and made again by this process. Calls that ended a worker
+// are not made again here, and others have come back.
+static bool has_limits(const Maker *m) {
+    bool any = false;
+    for (uint32_t b = 0; b < m->job->breaker_count; b++) any |= m->numbers->limited[b];
+    for (uint32_t s = 0; s < m->job->sink_count; s++) any |= m->numbers->leaves[s];
+    return any;
+}
+
+// A resource that a stage of the first node demands is there, and so are all stages that demand it.
+static bool stay_together(Maker *m) {
+    CorePlan *plan = &m->flow->plan;
+    bool moved = false;
+    for (uint8_t r = 1; r < plan->resource_count; r++) {
+        bool home = false;
+        for (uint32_t s = 0; s < m->job->stage_count; s++)
+            home |= plan->stages[s].home && plan->stages[s].demand[r] > 0;
+        for (uint32_t s = 0; s < m->job->stage_count; s++) {
+            CoreStage *stage = &plan->stages[s];
+            if (!home || stage->home || stage->demand[r] == 0) continue;
+            stage->home = moved = true;
+        }
+    }
+    return moved;
+}
+
+static bool is_far(const Maker *m, uint8_t resource) {
+    const CorePlan *plan = &m->flow->plan;
+    bool far = false;
+    for (uint32_t s = 0; s < m->job->stage_count; s++)
+        far |= !plan->stages[s].home && plan->stages[s].demand[resource] > 0;
+    return far;
+}
+
+// Other resources are shared out among the workers in whole pieces; the first one has what is left
+// over.
+static NodeKind one_of_alike(const Maker *m, uint32_t worker) {
+    const CorePlan *plan = &m->flow->plan;
+    const FlowNumbers *numbers = m->numbers;
+    NodeKind one = {.count = 1, .capacity = {numbers->worker_cpus},
+                    .memory = numbers->worker_memory};
+    for (uint8_t r = 1; r < plan->resource_count; r++) {
+        if (!is_far(m, r)) continue;
+        uint32_t all = plan->nodes[0].capacity[r], count = numbers->workers;
+        uint32_t each = all / WHOLE / count * WHOLE;
+        one.capacity[r] = worker == 0 ? all - each * (count - 1) : each;
+    }
+    return one;
+}
+
+static NodeKind one_of_kind(const Maker *m, uint32_t worker) {
+    const WorkerKind *kind = &m->numbers->kinds[worker];
+    NodeKind one = {.count = 1, .capacity = {kind->cpus * WHOLE},
+                    .memory = m->numbers->worker_memory};
+    for (uint8_t r = 1; r < m->flow->plan.resource_count; r++)
+        if (is_far(m, r)) one.capacity[r] = slots_of_kind(m->job, kind, r - 1);
+    return one;
+}
+
+// Workers that are alike and stand side by side are nodes of one kind.
+static void add_worker(CorePlan *plan, const NodeKind *one) {
+    NodeKind *last = &plan->nodes[plan->node_kinds - 1];
+    bool alike = plan->node_kinds > 1 &&
+                 memcmp(last->capacity, one->capacity, sizeof one->capacity) == 0;
+    if (alike) last->count++;
+    else plan->nodes[plan->node_kinds++] = *one;
+}
+
+static uint32_t most_cpus(const CorePlan *plan) {
+    uint32_t most = 0;
+    for (uint8_t k = 1; k < plan->node_kinds; k++)
+        if (plan->nodes[k].capacity[0] > most) most = plan->nodes[k].capacity[0];
+    return most;
+}
+
+static void add_workers(Maker *m) {
+    CorePlan *plan = &m->flow->plan;
+    const FlowNumbers *numbers = m->numbers;
+    if (numbers->workers == 0) return;
+    bool timed_only = numbers->timed_only || has_limits(m);
+    plan->leads = plan->shares = true;
+    plan->covered_max = numbers->covered_max;
+    for (uint32_t s = 0; s < m->job->stage_count; s++) m->repeats[s] = is_repeatable(m, s);
+    for (uint32_t s = 0; s < m->job->stage_count; s++)
+        plan->stages[s].home = (timed_only && m->job->stages[s].timeout == 0) || !may_leave(m, s);
+    while (stay_together(m)) {}
+    for (uint32_t w = 0; w < numbers->workers; w++) {
+        NodeKind one = numbers->kinds ? one_of_kind(m, w) : one_of_alike(m, w);
+        add_worker(plan, &one);
+    }
+    for (uint8_t r = 1; r < plan->resource_count; r++)
+        if (is_far(m, r)) plan->nodes[0].capacity[r] = 0;
+    uint32_t most = most_cpus(plan);
+    for (uint32_t s = 0; s < m->job->stage_count; s++) {
+        uint32_t *cpus = &plan->stages[s].demand[0];
+        if (!plan->stages[s].home && *cpus > most) *cpus = most;
+    }
 }
 
 // ---- edges ----------------------------------------------------------------------------------
@@ -259,6 +418,7 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
     for (uint32_t r = 0; r < job->resource_count; r++) node->capacity[1 + r] = numbers->supply[r];
     for (uint32_t s = 0; s < job->stage_count; s++) add_stage(&m, (uint16_t)s);
     for (uint32_t i = 0; i < job->sink_count; i++) add_sink(&m, i);
+    add_workers(&m);
     add_all_edges(&m);
     return m.full ? FLOW_TOO_WIDE : judge(&m);
 }

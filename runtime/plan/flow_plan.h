@@ -9,6 +9,7 @@
 
 #include "runtime/abi/program.h"
 #include "runtime/core.h"
+#include "runtime/options.h"
 
 typedef struct FlowPlan {
     CorePlan plan;
@@ -27,6 +28,14 @@ typedef struct FlowNumbers {
     const bool *limited;  // By breaker: an edge of a limit.
     const bool *leaves;   // By sink: its reader may leave.
     bool completes;       // As CorePlan's.
+    uint32_t workers;     // Processes beside this one in which tasks run.
+    uint32_t worker_cpus;    // Of each worker, in thousandths.
+    bool     timed_only;     // Only stages with a time limit run in workers.
+    const WorkerKind *kinds; // By worker: what it has; nullptr: all have the same.
+    bool     fills_leave;    // Workers may fill breakers, and read them.
+    const bool *together;    // By breaker: its rows point to nothing but their own texts.
+    uint32_t covered_max;    // As CorePlan's.
+    int64_t  worker_memory;  // Bytes that the ledger of each worker may give.
     int64_t  block_bytes; // Of memory for rows, at most.
     int64_t  record_bytes;   // Of rejects that a task may have beyond its cut.
     uint32_t lanes;       // Tasks that may be open at once where each needs a lane of its own.

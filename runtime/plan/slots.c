@@ -21,46 +21,109 @@ static bool is_named(const Supply *supply, const char *name) {
     return strlen(name) == supply->name_len && memcmp(name, supply->name, supply->name_len) == 0;
 }
 
-static bool supply_one(Slots *slots, const Supply *supply, Trouble *trouble) {
-    const SbJob *job = slots->job;
-    if (is_named(supply, "cpus")) {
-        trouble_set(trouble, TROUBLE_RESOURCE, "--resource=%s: --threads says how many cpus there "
-                    "are", supply->name);
-        return trouble_fix(trouble, "--threads=%u", (supply->amount + WHOLE - 1) / WHOLE), false;
-    }
-    for (uint32_t i = 0; i < job->resource_count; i++) {
-        SbStr name = job->resources[i];
-        if ((size_t)name.len != supply->name_len ||
-            memcmp(name.ptr, supply->name, supply->name_len))
-            continue;
-        slots->supply[i] = supply->amount;
-        return true;
-    }
+static bool supplies(const Supply *supply, SbStr name) {
+    return (size_t)name.len == supply->name_len &&
+           memcmp(name.ptr, supply->name, supply->name_len) == 0;
+}
+
+// The number of the resource; resource_count: no step asks for it, which *trouble says of `option`
+// with its value.
+static uint32_t find_resource(const SbJob *job, const Supply *supply, const char *option,
+                              const char *value, Trouble *trouble) {
+    for (uint32_t i = 0; i < job->resource_count; i++)
+        if (supplies(supply, job->resources[i])) return i;
     int len = (int)supply->name_len;
-    trouble_set(trouble, TROUBLE_RESOURCE, "--resource=%s: no step asks for '%.*s'", supply->name,
-                len, supply->name);
+    trouble_set(trouble, TROUBLE_RESOURCE, "--%s=%s: no step asks for '%.*s'", option, value, len,
+                supply->name);
     SbStr near = nearest_name((SbStr){supply->name, len}, resource_name, job,
                                  job->resource_count);
     if (near.len) trouble_fix(trouble, "did you mean '%.*s'?", (int)near.len, near.ptr);
     else
         trouble_fix(trouble, "leave it out, or name it: with (%.*s = 1) { ... }", len,
                     supply->name);
+    return job->resource_count;
+}
+
+static bool supply_one(Slots *slots, const Supply *supply, Trouble *trouble) {
+    if (is_named(supply, "cpus")) {
+        trouble_set(trouble, TROUBLE_RESOURCE, "--resource=%s: --threads says how many cpus there "
+                    "are", supply->name);
+        return trouble_fix(trouble, "--threads=%u", (supply->amount + WHOLE - 1) / WHOLE), false;
+    }
+    uint32_t i = find_resource(slots->job, supply, "resource", supply->name, trouble);
+    if (i == slots->job->resource_count) return false;
+    slots->supply[i] = slots->largest[i] = supply->amount;
+    return true;
+}
+
+// ---- workers --------------------------------------------------------------------------------
+
+uint32_t slots_of_kind(const SbJob *job, const WorkerKind *kind, uint32_t resource) {
+    for (uint32_t i = 0; i < kind->supply_count; i++)
+        if (supplies(&kind->supplies[i], job->resources[resource]))
+            return kind->supplies[i].amount;
+    return 0;
+}
+
+static bool stands_twice(const Options *options, const WorkerKind *kind, const Supply *supply,
+                         Trouble *trouble) {
+    SbStr name = {supply->name, (int64_t)supply->name_len};
+    for (uint32_t i = 0; i < options->supply_count; i++) {
+        if (!supplies(&options->supplies[i], name)) continue;
+        trouble_set(trouble, TROUBLE_RESOURCE, "--worker=%s: --resource=%s is given, too",
+                    kind->text, options->supplies[i].name);
+        trouble_fix(trouble, "leave --resource out: the job has what its workers have");
+        return true;
+    }
     return false;
+}
+
+// What workers of --worker have, in place of what the machine has.
+static bool supply_kinds(Slots *slots, const Options *options, Trouble *trouble) {
+    uint64_t given = 0;
+    const WorkerKinds *workers = &options->workers;
+    for (uint32_t w = 0; workers->kinds && w < workers->count; w++) {
+        const WorkerKind *kind = &workers->kinds[w];
+        for (uint32_t k = 0; k < kind->supply_count; k++) {
+            const Supply *supply = &kind->supplies[k];
+            uint32_t i = find_resource(slots->job, supply, "worker", kind->text, trouble);
+            if (i == slots->job->resource_count) return false;
+            if (stands_twice(options, kind, supply, trouble)) return false;
+            if (!(given & UINT64_C(1) << i)) slots->supply[i] = slots->largest[i] = 0;
+            given |= UINT64_C(1) << i;
+            slots->supply[i] += supply->amount;
+            if (slots->largest[i] < supply->amount) slots->largest[i] = supply->amount;
+        }
+    }
+    return true;
 }
 
 // What the machine has without a word.
 static void supply_devices(Slots *slots) {
     for (uint32_t i = 0; i < slots->job->resource_count; i++) {
         const Device *device = device_named(slots->job->resources[i]);
-        if (device) slots->supply[i] = device->count() * WHOLE;
+        if (device) slots->supply[i] = slots->largest[i] = device->count() * WHOLE;
     }
+}
+
+// No worker has as much as a task holds, though all together have.
+static bool no_worker(const Slots *slots, const SbDemand *demand, Trouble *trouble) {
+    SbStr name = slots->job->resources[demand->resource];
+    double wanted = (double)demand->amount / (double)WHOLE;
+    trouble_set(trouble, TROUBLE_RESOURCE, "a task holds %g of '%.*s', and no worker has more than "
+                "%g", wanted, (int)name.len, name.ptr,
+                (double)slots->largest[demand->resource] / (double)WHOLE);
+    return trouble_fix(trouble, "--worker=%.*s=%g, or more", (int)name.len, name.ptr, wanted),
+           false;
 }
 
 static bool check_stage(const Slots *slots, const SbStage *stage, Trouble *trouble) {
     for (uint32_t i = 0; i < stage->demand_count; i++) {
         const SbDemand *demand = &stage->demands[i];
-        if (demand->resource == SB_CPUS || demand->amount <= slots->supply[demand->resource])
+        if (demand->resource == SB_CPUS || demand->amount <= slots->largest[demand->resource])
             continue;
+        if (demand->amount <= slots->supply[demand->resource])
+            return no_worker(slots, demand, trouble);
         SbStr name = slots->job->resources[demand->resource];
         double wanted = (double)demand->amount / (double)WHOLE;
         trouble_set(trouble, TROUBLE_RESOURCE, "a task holds %g of '%.*s', and the job has %g",
@@ -82,6 +145,7 @@ bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t
     supply_devices(slots);
     for (uint32_t i = 0; i < options->supply_count; i++)
         if (!supply_one(slots, &options->supplies[i], trouble)) return false;
+    if (!supply_kinds(slots, options, trouble)) return false;
     for (uint32_t s = 0; s < job->stage_count; s++)
         if (!check_stage(slots, &job->stages[s], trouble)) return false;
     return true;

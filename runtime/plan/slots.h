@@ -11,12 +11,15 @@
 typedef struct Slots {
     const SbJob *job;
     uint32_t     cpus;
-    uint32_t     supply[SB_RESOURCES_MAX];  // By resource of the job.
+    uint32_t     supply[SB_RESOURCES_MAX];   // By resource of the job.
+    uint32_t     largest[SB_RESOURCES_MAX];  // Of these, what one task may hold.
 } Slots;
 
 // False: a resource is not supplied, or not as much as a task needs; or nobody asks for what is.
 bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t cpus,
                 Trouble *trouble);
+// What a worker of that kind has of a resource of the job.
+uint32_t slots_of_kind(const SbJob *job, const WorkerKind *kind, uint32_t resource);
 // Threads that are busy when all slots are: one for each cpu, or more where tasks share one, and
 // those of tasks that hold none.
 uint32_t slots_threads(const Slots *slots);

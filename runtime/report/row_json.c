@@ -71,6 +71,21 @@ static void add_list(Text *text, const SbType *type, SbList list) {
     sb_text_str(text, "]");
 }
 
+// The part of a tensor that begins with dimension `depth`, whose elements begin at *from.
+static void add_tensor(Text *text, const SbType *type, const char **from, uint32_t depth) {
+    sb_text_str(text, "[");
+    for (uint32_t i = 0; i < type->shape[depth]; i++) {
+        if (i > 0) sb_text_str(text, ",");
+        if (depth + 1 < type->rank) {
+            add_tensor(text, type, from, depth + 1);
+        } else {
+            add_value(text, type->elem, *from);
+            *from += type->elem->size;
+        }
+    }
+    sb_text_str(text, "]");
+}
+
 static void add_number(Text *text, const SbType *type, const char *at) {
     char put[SB_NUMBER_MAX];
     if (type->kind == SB_F32) {
@@ -120,6 +135,10 @@ static void add_value(Text *text, const SbType *type, const char *at) {
     case SB_DATE: case SB_TIMESTAMP: case SB_DURATION: add_time(text, type, at); break;
     case SB_LIST: add_list(text, type, *(const SbList *)at); break;
     case SB_STRUCT: sb_text_add_row(text, type, at); break;
+    case SB_TENSOR:
+        at = ((const SbList *)(const void *)at)->ptr;
+        add_tensor(text, type, &at, 0);
+        break;
     case SB_F16: case SB_BF16: break;  // No type of this version.
     }
 }

@@ -6,43 +6,8 @@
 
 // ---- rejects ----------------------------------------------------------------------------------
 
-#define REJECT_FIELDS(NUMBER) \
-    NUMBER(source) NUMBER(file) NUMBER(step) NUMBER(stage) NUMBER(way) NUMBER(origin) \
-    NUMBER(sequence) NUMBER(offset) NUMBER(length) NUMBER(line) NUMBER(row) NUMBER(weight) \
-    NUMBER(site) NUMBER(fault)
-
-static void pack_reject(Text *text, const Reject *is) {
-    pack_number(text, is->behind | is->has_place << 1 | is->has_line << 2 |
-                          (is->path != nullptr) << 3 | is->result << 4);
-    REJECT_FIELDS(PACK_NUMBER)
-    pack_bytes(text, is->message, is->message_len);
-    pack_bytes(text, is->raw, is->raw_len);
-}
-
-static bool unpack_reject(const SbJob *what, const Source *sources, Unpack *from,
-                          RejectList *list) {
-    int64_t flags = unpack_number(from);
-    Reject reject = {.behind = flags & 1, .has_place = flags & 2, .has_line = flags & 4,
-                     .result = flags & 16}, *is = &reject;
-    REJECT_FIELDS(UNPACK_NUMBER)
-    SbStr message = unpack_bytes(from), raw = unpack_bytes(from);
-    if (from->bad || reject.step >= what->step_count || reject.stage >= what->stage_count)
-        return false;
-    if (flags & 8) {
-        if (reject.source >= what->source_count) return false;
-        const Source *source = &sources[reject.source];
-        if (reject.file >= source->file_count) return false;
-        reject.path = source->files[reject.file].path;
-    }
-    reject.message = (char *)(uintptr_t)message.ptr;
-    reject.message_len = message.len;
-    reject.raw = (char *)(uintptr_t)raw.ptr;
-    reject.raw_len = raw.len;
-    return rejects_copy(list, &reject);
-}
-
 bool tally_reject(UnitTally *tally, const Reject *reject) {
-    pack_reject(&tally->rejects, reject);
+    reject_pack(&tally->rejects, reject);
     tally->reject_count++;
     return !tally->rejects.failed;
 }
@@ -198,7 +163,7 @@ bool cut_restore_records(Resume *resume, uint32_t root, Verdict *verdict) {
     while (good && from.at < from.end) {
         int64_t row = unpack_number(&from), count = unpack_number(&from);
         for (int64_t i = 0; i < count && good; i++) {
-            good = unpack_reject(resume->what, resume->sources, &from, &record);
+            good = reject_unpack(resume->what, resume->sources, &from, &record);
             if (good) record.items[0].row += row;
             good = good && verdict_restore(verdict, &record, root);
             if (!good || !verdict_is_full(verdict)) continue;

@@ -9,7 +9,7 @@
 
 // ---- the record -------------------------------------------------------------------------------
 //
-//   counts of all steps; by source: label figures of its files; by sink: rows, bytes
+//   counts of all steps; by source: label figures of its files; by sink: rows, bytes, files
 //   files: temporary name, final name, replace, size, checksum
 //   folders: path, extension, count of parts, replace
 //   manifests: path, text
@@ -30,6 +30,7 @@ static void pack_figures(const SbJob *what, const JobIo *io, const int64_t *coun
         pack_string(text, io->sinks[s].path);
         pack_number(text, io->sinks[s].rows);
         pack_number(text, io->sinks[s].bytes);
+        pack_number(text, io->sinks[s].files);
     }
 }
 
@@ -60,29 +61,43 @@ static void pack_files(const SbJob *what, const JobIo *io, Text *text) {
     }
 }
 
+// Each folder of parts of an output.
+static int64_t pack_folders_of(const Sink *sink, Text *text) {
+    int64_t count = 0;
+    for (uint32_t p = 0, end; sink->folder && p < sink->part_count; p = end, count++) {
+        end = sink_folder_end(sink, p);
+        if (!text) continue;
+        const char *path = sink->parts[p]->file.path;
+        char *folder = strndup(path, (size_t)(strrchr(path, '/') + 1 - path));
+        text->failed |= !folder;
+        pack_string(text, folder ? folder : "");
+        free(folder);
+        pack_string(text, sink->what->writer->extension);
+        pack_number(text, end - p);
+        pack_number(text, sink->replace);
+    }
+    return count;
+}
+
 static void pack_folders(const SbJob *what, const JobIo *io, Text *text) {
     uint32_t at = 0;
     int64_t count = 0;
-    for (Sink *sink; (sink = next_sink(what, io, &at));) count += sink->folder;
+    for (Sink *sink; (sink = next_sink(what, io, &at));) count += pack_folders_of(sink, nullptr);
     pack_number(text, count);
     at = 0;
-    for (Sink *sink; (sink = next_sink(what, io, &at));) {
-        if (!sink->folder) continue;
-        pack_string(text, sink->path);
-        pack_string(text, sink->what->writer->extension);
-        pack_number(text, sink->part_count);
-        pack_number(text, sink->replace);
-    }
+    for (Sink *sink; (sink = next_sink(what, io, &at));) pack_folders_of(sink, text);
 }
 
+// An output by key that got no rows has no files, and maybe no folder.
 static void pack_manifests(const SbJob *what, const JobIo *io, Text *text) {
     uint32_t at = 0;
     int64_t count = 0;
-    while (next_sink(what, io, &at)) count++;
+    for (Sink *sink; (sink = next_sink(what, io, &at));) count += sink->part_count > 0;
     pack_number(text, count);
     at = 0;
     for (Sink *sink; (sink = next_sink(what, io, &at));) {
         Text manifest = {0};
+        if (sink->part_count == 0) continue;
         char *path = manifest_path(sink);
         manifest_text(what, sink, &manifest);
         pack_string(text, path ? path : "");
@@ -101,9 +116,10 @@ static bool sync_names(const SbJob *what, const JobIo *io, Trouble *trouble) {
         if (!manifest_remove(sink, true, trouble)) return false;
     at = 0;
     for (Sink *sink; (sink = next_sink(what, io, &at));) {
+        if (sink->part_count == 0) continue;
         char *manifest = manifest_path(sink);
-        bool good = manifest && durable_sync_folder_of(sink->path, trouble) &&
-                    (!sink->folder || durable_sync_folder_of(manifest, trouble));
+        bool good = manifest && sink_sync_folders(sink, trouble) &&
+                    durable_sync_folder_of(manifest, trouble);
         free(manifest);
         if (!good) return false;
     }
@@ -178,6 +194,7 @@ static bool take_figures(const SbJob *what, JobIo *io, int64_t *counts, Unpack *
         if (!sink->path) sink->path = strdup(path);
         sink->rows = unpack_number(from);
         sink->bytes = unpack_number(from);
+        sink->files = unpack_number(from);
     }
     return !from->bad;
 }
@@ -196,12 +213,6 @@ static PublishedFile unpack_file(Unpack *from, bool replace) {
     file.size = unpack_number(from);
     file.sum = unpack_checksum(from);
     return file;
-}
-
-static bool same_folder(const char *a, const char *b) {
-    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
-    size_t first = x ? (size_t)(x - a) : 0, second = y ? (size_t)(y - b) : 0;
-    return !x == !y && first == second && memcmp(a, b, first) == 0;
 }
 
 // The names of those that are not renamed yet. `from` is a copy.
@@ -232,7 +243,7 @@ static bool rename_files(Unpack *from, bool replace, Trouble *trouble) {
     const char *synced = nullptr;
     for (uint32_t i = 0; i < count; i++) {
         PublishedFile file = unpack_file(&again, replace);
-        if (synced && same_folder(synced, file.path)) continue;
+        if (synced && sink_same_folder(synced, file.path)) continue;
         if (!durable_sync_folder_of(file.path, trouble)) return false;
         synced = file.path;
     }

@@ -140,6 +140,7 @@ static void use_parts(Resume *resume, Job *job) {
     resume->spill = &job->machine.spill;
     resume->memory = &job->machine.memory;
     resume->progress = &job->figures.progress;
+    resume->guards = &job->guards;
     resume->drain = &job->stop.drain;
     resume->trouble = &job->trouble;
     resume->log = &job->log;

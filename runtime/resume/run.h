@@ -126,6 +126,7 @@ struct Resume {
     Spill       *spill;
     SbMemory    *memory;
     Progress    *progress;
+    Guards      *guards;
     const _Atomic int *drain;
     Trouble     *trouble;
     Log         *log;

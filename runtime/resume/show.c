@@ -15,13 +15,14 @@ static void print_state(const Resume *resume) {
         printf("stage %.*s\n", (int)text.len, text.ptr);
     }
     for (uint32_t s = 0; s < resume->what->sink_count; s++) {
-        const SbStr path = resume->setup->sink_paths[s];
+        const SbStr path = resume->setup->sink_paths[s], shape = resume->what->sinks[s].shape;
         const SinkState *sink = &state->sinks[s];
         text.len = 0;
         describe_rows(&text, sink->is ? sink->place.rows : 0, "row");
         sb_text_str(&text, ", ");
         describe_rows(&text, sink->is ? sink->place.bytes : 0, "byte");
-        printf("output '%.*s': %.*s safe\n", (int)path.len, path.ptr, (int)text.len, text.ptr);
+        printf("output '%.*s%.*s': %.*s safe\n", (int)path.len, path.ptr, (int)shape.len,
+               shape.ptr ? shape.ptr : "", (int)text.len, text.ptr);
     }
     sb_text_close(&text);
 }

@@ -19,6 +19,11 @@ bool state_open(ResumeState *state, const SbJob *job) {
     return state->stages && state->sinks && state->marks && state->ordinals;
 }
 
+static void free_text(SbStr *text) {
+    free((char *)(uintptr_t)text->ptr);
+    *text = (SbStr){0};
+}
+
 void state_close(ResumeState *state) {
     for (uint32_t s = 0; state->stages && s < state->stage_count; s++) {
         free(state->stages[s].figures);
@@ -27,12 +32,16 @@ void state_close(ResumeState *state) {
         sb_text_close(&state->stages[s].blocks);
     }
     for (uint32_t s = 0; state->sinks && s < state->sink_count; s++) {
-        free(state->sinks[s].chunk);
-        free(state->sinks[s].parts);
+        SinkState *sink = &state->sinks[s];
+        free_text(&sink->chunk);
+        free_text(&sink->key);
+        for (uint32_t p = 0; p < sink->part_count; p++) free_text(&sink->parts[p].key);
+        free(sink->parts);
     }
     for (uint32_t b = 0; state->marks && b < state->breaker_count; b++)
         sb_text_close(&state->marks[b].bits);
     sb_text_close(&state->run_files);
+    sb_text_close(&state->cases);
     free(state->marks);
     free(state->ordinals);
     free(state->stages);
@@ -75,10 +84,13 @@ static void pack_sink(const CommitSink *sink, Text *text) {
     pack_number(text, sink->sink);
     PLACE_FIELDS(PACK_NUMBER, PACK_SUM)
     pack_bytes(text, place->chunk.ptr, place->chunk.len);
+    pack_bytes(text, place->key.ptr, place->key.len);
     pack_number(text, sink->part_from);
     for (uint32_t p = sink->part_from; p < place->part; p++) {
         pack_number(text, sink->parts[p - sink->part_from].size);
         pack_checksum(text, sink->parts[p - sink->part_from].sum);
+        pack_bytes(text, sink->parts[p - sink->part_from].key.ptr,
+                   sink->parts[p - sink->part_from].key.len);
     }
 }
 
@@ -129,17 +141,33 @@ static bool fold_cut(ResumeState *state, Unpack *from) {
     return !from->bad && !cut->rejects.failed && !cut->blocks.failed;
 }
 
+// A text of the state's own in place of the one that was there.
+static bool keep_text(SbStr *text, SbStr from) {
+    char *copy = malloc((size_t)from.len + 1);
+    if (!copy) return false;
+    if (from.len > 0) memcpy(copy, from.ptr, (size_t)from.len);
+    free_text(text);
+    *text = (SbStr){copy, from.len};
+    return true;
+}
+
 static bool fold_parts(SinkState *sink, uint32_t part, Unpack *from) {
     uint32_t first = (uint32_t)unpack_number(from);
     uint32_t had = sink->is ? sink->place.part : 0;
-    bool fits = part >= first && part - first <= (from->end - from->at) / 24;
+    bool fits = part >= first && part - first <= (from->end - from->at) / 32;
     if (from->bad || first > had || !fits) return false;
-    SinkPartPlace *parts = realloc(sink->parts, ((size_t)part + 1) * sizeof *parts);
-    if (!parts) return false;
-    sink->parts = parts;
+    if (part > sink->part_count) {
+        SinkPartPlace *parts = realloc(sink->parts, (size_t)part * sizeof *parts);
+        if (!parts) return false;
+        memset(parts + sink->part_count, 0, (part - sink->part_count) * sizeof *parts);
+        sink->parts = parts;
+        sink->part_count = part;
+    }
     for (uint32_t p = first; p < part; p++) {
-        parts[p].size = unpack_number(from);
-        parts[p].sum = unpack_checksum(from);
+        sink->parts[p].size = unpack_number(from);
+        sink->parts[p].sum = unpack_checksum(from);
+        SbStr key = unpack_bytes(from);
+        if (from->bad || !keep_text(&sink->parts[p].key, key)) return false;
     }
     return !from->bad;
 }
@@ -150,13 +178,11 @@ static bool fold_sink(ResumeState *state, Unpack *from) {
     SinkState *sink = &state->sinks[number];
     SinkPlace place = {0}, *is = &place;
     PLACE_FIELDS(UNPACK_NUMBER, UNPACK_SUM)
-    SbStr chunk = unpack_bytes(from);
+    SbStr chunk = unpack_bytes(from), key = unpack_bytes(from);
     if (from->bad || !fold_parts(sink, place.part, from)) return false;
-    free(sink->chunk);
-    sink->chunk = malloc((size_t)chunk.len + 1);
-    if (!sink->chunk) return false;
-    if (chunk.len > 0) memcpy(sink->chunk, chunk.ptr, (size_t)chunk.len);
-    place.chunk = (SbStr){sink->chunk, chunk.len};
+    if (!keep_text(&sink->chunk, chunk) || !keep_text(&sink->key, key)) return false;
+    place.chunk = sink->chunk;
+    place.key = sink->key;
     place.parts = sink->parts;
     sink->place = place;
     return sink->is = true;
@@ -208,6 +234,9 @@ static bool take_record(ResumeState *state, const JournalRecord *record) {
     case RECORD_COMMIT: return state->begin.ptr && state_fold(state, payload.ptr, payload.len);
     case RECORD_PUBLISH: return state->begin.ptr && (state->publish = payload, true);
     case RECORD_DONE: return state->publish.ptr && (state->done = true);
+    case RECORD_CASES:
+        sb_text_add(&state->cases, payload.ptr, payload.len);
+        return state->begin.ptr && !state->cases.failed;
     }
     return false;
 }
@@ -319,6 +348,8 @@ bool state_write(const ResumeState *state, Journal *journal, Trouble *trouble) {
     bool good = journal_begin(journal, trouble) &&
                 journal_add(journal, RECORD_BEGIN, state->begin.ptr, state->begin.len, trouble) &&
                 write_all(state, journal, trouble);
+    if (good && state->cases.len > 0)
+        good = journal_add(journal, RECORD_CASES, state->cases.ptr, state->cases.len, trouble);
     if (good && state->publish.ptr)
         good = journal_add(journal, RECORD_PUBLISH, state->publish.ptr, state->publish.len,
                            trouble);

@@ -6,6 +6,7 @@
 //              committed, with their counts and the rejects that came since; which
 //              right rows of joins they matched; and the runs of breakers that hold what came of
 //              these units since (resume/breakers.c)
+//   CASES      verdicts about rows that end foreign code, as wire/trial.h packs them
 //   PUBLISH    all is made: the files, under which names they appear, the closing figures
 //   DONE       and they have
 #ifndef SBC_RUNTIME_RESUME_STATE_H
@@ -14,9 +15,15 @@
 #include "runtime/abi/program.h"
 #include "runtime/output.h"
 #include "runtime/resume/journal.h"
-#include "runtime/resume/pack.h"
+#include "runtime/host.h"
 
-typedef enum RecordType { RECORD_BEGIN = 1, RECORD_COMMIT, RECORD_PUBLISH, RECORD_DONE } RecordType;
+typedef enum RecordType {
+    RECORD_BEGIN = 1,
+    RECORD_COMMIT,
+    RECORD_PUBLISH,
+    RECORD_DONE,
+    RECORD_CASES,
+} RecordType;
 
 typedef struct FileCut {
     int64_t rows, bytes;
@@ -47,9 +54,10 @@ typedef struct StageCut {
 
 typedef struct SinkState {
     bool           is;
-    SinkPlace      place;  // Its texts are the state's.
-    char          *chunk;
+    SinkPlace      place;  // Its texts are those that follow.
+    SbStr          chunk, key;
     SinkPartPlace *parts;
+    uint32_t       part_count;
 } SinkState;
 
 // Which right rows of a join were matched (sb_breaker_copy_marks).
@@ -72,6 +80,7 @@ typedef struct ResumeState {
     uint64_t  *ordinals;  // By stage: as in Commit.
     Text       run_files; // Of breakers, packed as one text each, in the order of their numbers.
     uint32_t   run_file_count;  // How many texts are in run_files.
+    Text       cases;     // Of all records CASES.
     SbStr      publish;   // The payload of PUBLISH.
     bool       done;
     char      *text;      // What the journal held; owned.

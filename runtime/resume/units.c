@@ -81,7 +81,7 @@ static void fold(Resume *resume, uint32_t root) {
 static void closing_stage(void *self, uint32_t stage) {
     Resume *resume = self;
     const StageRun *run = &resume->d->runs[stage];
-    if (resume->d->plan->plan.stages[stage].kind == STAGE_MAP && run->opened)
+    if (resume->d->plan->plan.stages[stage].kind == STAGE_MAP && stage_is_open(run))
         resume->ordinals[stage] = run->units.ordinal;
 }
 
@@ -256,6 +256,21 @@ static void taking(void *self, const Flow *flow) {
         dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
 }
 
+// ---- verdicts -----------------------------------------------------------------------------------
+
+// Once somebody has made rows by a verdict, another run makes the same rows.
+static bool judged(void *self, const Text *cases) {
+    Resume *resume = self;
+    if (resume->closed) return true;
+    pthread_mutex_lock(&resume->writing);
+    sb_text_add(&resume->state.cases, cases->ptr, cases->len);
+    bool good = !resume->state.cases.failed || journal_no_memory(resume->trouble);
+    good = good && journal_append(&resume->journal, RECORD_CASES, cases->ptr, cases->len,
+                                  resume->trouble);
+    pthread_mutex_unlock(&resume->writing);
+    return good;
+}
+
 // ---- commits ------------------------------------------------------------------------------------
 
 static bool write(Resume *resume, CommitGroup *group) {
@@ -370,8 +385,17 @@ static void restore_taken(Resume *resume, const int64_t *figures) {
                        figures[state->came_at + s]);
 }
 
+static bool restore_cases(const Resume *resume) {
+    const Text *cases = &resume->state.cases;
+    Unpack from = {cases->ptr, cases->ptr + cases->len, false};
+    bool good = true;
+    for (GuardCase is; good && wire_get_case(&from, &is);) good = guards_set(resume->guards, &is);
+    return good;
+}
+
 static void restore(void *self) {
     Resume *resume = self;
+    if (!restore_cases(resume)) end_without_memory(resume);
     if (!breakers_restore(resume)) dispatch_stop(resume->d);
     for (uint32_t r = 0; r < resume->root_count && !resume->d->stop; r++) {
         RootLog *log = &resume->roots[r];
@@ -415,7 +439,7 @@ static void prepare(void *self, StageRun *run) {
 
 Observer resume_observer(Job *job, Limits *limits) {
     static const ObserverCalls calls = {
-        .open = open, .prepare = prepare, .restore = restore, .end = end,
+        .open = open, .judged = judged, .prepare = prepare, .restore = restore, .end = end,
         .work_first = work_first, .launched = launched, .rows = rows, .lost = lost, .lane = lane,
         .counted = counted, .ended = ended, .counted_late = counted_late, .settled = settled,
         .handed = handed, .taking = taking, .freed = freed, .closing_stage = closing_stage,

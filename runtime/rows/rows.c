@@ -24,8 +24,8 @@ int32_t sb_rows_init(SbRows *rows, SbMemory *memory, int64_t entry_bytes) {
 }
 
 static void forget_order(struct SbRowsState *state) {
-    sb_memory_release(state->entries.memory, state->order_bytes);
-    if (state->order_bytes > 0) free(state->order);
+    if (state->order_bytes > 0)
+        sb_memory_give_shared(state->entries.memory, state->order, state->order_bytes);
     state->order = nullptr;
     state->order_bytes = 0;
 }
@@ -57,6 +57,7 @@ SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes, int64_t wanted) {
     if (!open) return nullptr;
     rows_begin(&open->rows, &open->state, memory, entry_bytes);
     open->state.entries.wanted = open->state.texts.wanted = wanted;
+    open->state.entries.shared = open->state.texts.shared = true;
     return &open->rows;
 }
 
@@ -66,9 +67,31 @@ void sb_rows_close(SbRows *rows) {
     free(rows);
 }
 
+void sb_rows_give_up(SbRows *rows, SbBlockFn *fn, void *arg) {
+    struct SbRowsState *state = rows->state;
+    if (state->order_bytes > 0) fn(arg, state->order, state->order_bytes);
+    state->order_bytes = 0;
+    sb_slab_give_up(&state->entries, fn, arg);
+    sb_slab_give_up(&state->texts, fn, arg);
+    sb_rows_close(rows);
+}
+
 int64_t sb_rows_bytes(const SbRows *rows) {
     const struct SbRowsState *state = rows->state;
     return state->entries.bytes + state->texts.bytes + state->order_bytes;
+}
+
+void sb_rows_share(SbRows *rows) {
+    rows->state->entries.shared = rows->state->texts.shared = true;
+}
+
+bool sb_rows_adopt(SbRows *rows, SbMemory *memory, int64_t entry_bytes, RowBlock *blocks,
+                   int64_t block_count) {
+    if (sb_rows_init(rows, memory, entry_bytes)) return false;
+    rows->state->blocks = blocks;
+    rows->state->block_count = rows->state->blocks_max = block_count;
+    for (int64_t i = 0; i < block_count; i++) rows->count += blocks[i].count;
+    return true;
 }
 
 // ---- relief -------------------------------------------------------------------------------------
@@ -192,6 +215,12 @@ void sb_rows_back(SbRows *rows) {
     rows->end = state->block_end = mark.block_end;
     state->row = -1;
     cover_less(rows);
+}
+
+void sb_rows_leave(SbRows *rows, SbBlockFn *fn, void *arg) {
+    sb_slab_give_up(&rows->state->entries, fn, arg);
+    sb_slab_give_up(&rows->state->texts, fn, arg);
+    let_go(rows, false);
 }
 
 bool sb_rows_relieve(SbRows *rows) { return rows->count == 0 || relieve(rows, false); }
@@ -351,12 +380,8 @@ const SbEntry *const *sb_rows_entries(SbRows *rows) {
         sb_rows_list(rows, state->order);
         return state->order;
     }
-    if (!sb_memory_charge(state->entries.memory, bytes)) return nullptr;
-    state->order = malloc((size_t)bytes);
-    if (!state->order) {
-        sb_memory_release(state->entries.memory, bytes);
-        return nullptr;
-    }
+    state->order = sb_memory_take_shared(state->entries.memory, bytes);
+    if (!state->order) return nullptr;
     state->order_bytes = bytes;
     sb_rows_list(rows, state->order);
     return state->order;

@@ -56,6 +56,9 @@ struct SbRowsState {
 // An empty batch that is to hold about `wanted` bytes. nullptr: over the limit.
 SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes, int64_t wanted);
 void    sb_rows_close(SbRows *rows);
+// The same, but for the memory that its rows and their list lie in: somebody else owns these blocks
+// from now on. They stay charged.
+void    sb_rows_give_up(SbRows *rows, SbBlockFn *fn, void *arg);
 int64_t sb_rows_bytes(const SbRows *rows);  // Charged.
 int64_t sb_rows_used(const SbRows *rows);   // Charged and in use.
 // The entries in the order in which they came, as an array that lives as long as the batch.
@@ -81,6 +84,15 @@ void sb_rows_reset(SbRows *rows);
 void sb_rows_clear(SbRows *rows);
 // Gives up what is charged for writing them.
 void sb_rows_uncover(SbRows *rows);
+// From now on other processes may read what is added, if the account has an arena.
+void sb_rows_share(SbRows *rows);
+// Lets all rows go, but for the memory that they lie in: somebody else owns these blocks from now
+// on. They stay charged.
+void sb_rows_leave(SbRows *rows, SbBlockFn *fn, void *arg);
+// Rows that lie side by side in these `blocks`, which are from malloc and become the rows' own;
+// somebody else owns what they point to. Nothing may be added. False: no memory.
+bool sb_rows_adopt(SbRows *rows, SbMemory *memory, int64_t entry_bytes, RowBlock *blocks,
+                   int64_t block_count);
 
 // What taking room for a row means to the task that puts it together.
 typedef struct RowsGrowth {

@@ -3,7 +3,7 @@
 #include "runtime/abi/calls.h"
 #include "runtime/task/task.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 enum { OUT_BYTES_FIRST = 4 * 1024, OUT_BYTES_MIN = 64 * 1024 };
 
@@ -39,14 +39,11 @@ static int64_t next_cap(int64_t cap) {
 int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
     SbOutState *state = out->state;
     int64_t used = state->begin ? out->at - state->begin : 0;
-    int64_t cap = next_cap(state->cap), least = used + bytes + SB_SLACK;
+    int64_t cap = state->cap == 0 && state->first > 0 ? state->first : next_cap(state->cap);
+    int64_t least = used + bytes + SB_SLACK;
     if (cap > state->wanted) cap = state->wanted > least ? state->wanted : least + OUT_BYTES_MIN;
     while (cap < least) cap *= 2;
-    char *begin = nullptr;
-    if (sb_memory_charge(state->memory, cap - state->cap)) {
-        begin = realloc(state->begin, (size_t)cap);
-        if (!begin) sb_memory_release(state->memory, cap - state->cap);
-    }
+    char *begin = sb_memory_resize_shared(state->memory, state->begin, state->cap, cap, used);
     if (!begin) {
         task->failure = (SbFailure){
             .site = UINT32_MAX, .fault = SB_FAULT_TOO_LARGE, .order = task->order};
@@ -57,5 +54,30 @@ int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
     out->at = begin + used;
     out->end = begin + cap - SB_SLACK;
     task_grew(task);
+    return SB_OK;
+}
+
+// Is it the key of the last head?
+static bool is_last_key(const SbOut *out, const char *key, int64_t len) {
+    SbOutHead last;
+    if (out->head == 0) return false;
+    const char *at = out->state->begin + out->head - 1;
+    memcpy(&last, at, sizeof last);
+    return last.key_len == len && memcmp(at + sizeof last, key, (size_t)len) == 0;
+}
+
+int32_t sb_out_key(SbTask *task, SbOut *out, const char *key, int64_t len) {
+    if (is_last_key(out, key, len)) return SB_OK;
+    SbOutHead own = {.rows = out->rows, .key_len = len};
+    int64_t bytes = (int64_t)sizeof own + len;
+    int32_t status = bytes <= out->end - out->at ? SB_OK : sb_out_grow(task, out, bytes);
+    if (status != SB_OK) return status;
+    char *begin = out->state->begin;
+    int64_t at = out->at - begin;
+    if (out->head > 0) memcpy(begin + out->head - 1 + offsetof(SbOutHead, next), &at, sizeof at);
+    memcpy(out->at, &own, sizeof own);
+    memcpy(out->at + sizeof own, key, (size_t)len);
+    out->at += bytes;
+    out->head = at + 1;
     return SB_OK;
 }

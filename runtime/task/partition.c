@@ -73,13 +73,41 @@ void partition_empty_batches(Partition *partition, const TaskSetup *setup) {
     drop_batches(partition, setup);
 }
 
-void partition_close_outs(Partition *partition, const TaskSetup *setup) {
+static void empty_out(Partition *partition, const TaskSetup *setup, uint32_t t) {
+    SbOutState *out = &partition->out_states[t];
+    *out = (SbOutState){
+        .memory = setup->memory, .wanted = setup->partition_bytes, .first = out->first};
+    partition->outs[t] = (SbOut){.state = out};
+}
+
+void partition_let_far_go(Partition *partition, const TaskSetup *setup) {
+    if (!partition->far) return;
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) empty_out(partition, setup, t);
+    far_rows_release(partition->far);
+    partition->far = nullptr;
+}
+
+void partition_give_up(Partition *partition, const TaskSetup *setup, SbBlockFn *fn, void *arg) {
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         SbOutState *out = &partition->out_states[t];
-        sb_memory_release(setup->memory, out->cap);
-        free(out->begin);
-        *out = (SbOutState){.memory = setup->memory, .wanted = setup->partition_bytes};
-        partition->outs[t] = (SbOut){.state = out};
+        if (out->begin) fn(arg, out->begin, out->cap);
+        out->first = out->cap;
+        empty_out(partition, setup, t);
+        Batch *batch = partition->handed[t];
+        if (!batch) continue;
+        sb_rows_give_up(batch->rows, fn, arg);
+        batch->rows = nullptr;
+        batch_release(batch);
+        partition->handed[t] = nullptr;
+    }
+}
+
+void partition_close_outs(Partition *partition, const TaskSetup *setup) {
+    partition_let_far_go(partition, setup);
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        const SbOutState *out = &partition->out_states[t];
+        sb_memory_give_shared(setup->memory, out->begin, out->cap);
+        empty_out(partition, setup, t);
     }
 }
 
@@ -89,9 +117,8 @@ void partition_trim_outs(Partition *partition, const TaskSetup *setup) {
         int64_t used = state->begin ? partition->outs[t].at - state->begin : 0;
         int64_t cap = used + SB_SLACK > state->wanted ? used + SB_SLACK : state->wanted;
         if (state->cap <= 2 * cap) continue;
-        char *begin = realloc(state->begin, (size_t)cap);
+        char *begin = sb_memory_resize_shared(state->memory, state->begin, state->cap, cap, used);
         if (!begin) continue;
-        sb_memory_release(state->memory, state->cap - cap);
         state->begin = begin;
         state->cap = cap;
         partition->outs[t].at = begin + used;
@@ -107,13 +134,14 @@ void partition_close(Partition *partition, const TaskSetup *setup) {
 }
 
 void partition_reset(Partition *partition, const TaskSetup *setup) {
+    partition_let_far_go(partition, setup);
     drop_batches(partition, setup);
     memset(partition->counts, 0,
            (size_t)setup->job->step_count * SB_COUNTS * sizeof *partition->counts);
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         SbOut *out = &partition->outs[t];
         out->at = out->state->begin;
-        out->rows = 0;
+        out->rows = out->head = 0;
     }
     rejects_close(&partition->rejects);
     partition->status = SB_STAGE_DONE;

@@ -13,10 +13,12 @@ typedef struct SbOutState {
     char     *begin;
     int64_t   cap;      // Charged.
     int64_t   wanted;   // Bytes up to which it doubles.
+    int64_t   first;    // Bytes that it begins with: as many as the last one had. 0: a few.
     SbMemory *memory;
 } SbOutState;
 
 typedef struct SbTaskState SbTaskState;
+typedef struct Guards Guards;
 typedef struct TaskSetup TaskSetup;
 typedef struct ProbeAhead ProbeAhead;
 
@@ -54,6 +56,7 @@ typedef struct Partition {
     RejectList  rejects;
     int64_t     bytes;          // Charged for outs and batches.
     int64_t     used;           // Of the bytes charged, those that rows fill.
+    FarRows    *far;            // Another process made what `outs` hold; or nullptr.
     MadeBy from;
 } Partition;
 
@@ -69,9 +72,12 @@ struct TaskSetup {
     const SbTable *const *tables;
     SbBreakerState **breakers;     // By number.
     SbMemory      *memory;
+    struct Gpu    *gpu;            // Runs kernels; nullptr: the CPU does all.
+    bool           needs_gpu;      // The job must not go on without it.
     int64_t        partition_bytes;  // A partition is full when it holds as many.
     bool           goes_back;      // What breakers get of a partition can be taken back.
     bool           wants_rows;     // Rejects need the number of their row.
+    Guards        *guards;         // What is known of rows that ended foreign code.
     Units         *units;
     const ProbeAhead *ahead;       // What they look up in joins on disk; or nullptr.
     const BufferRelief *relief;    // Of buffers of text.
@@ -89,6 +95,10 @@ void partition_empty_batches(Partition *partition, const TaskSetup *setup);
 void partition_close_outs(Partition *partition, const TaskSetup *setup);
 // Gives back what sinks had room for, but have no bytes in, where that is much.
 void partition_trim_outs(Partition *partition, const TaskSetup *setup);
+// Gives up the memory of what it hands over: each block is said once. They stay charged.
+void partition_give_up(Partition *partition, const TaskSetup *setup, SbBlockFn *fn, void *arg);
+// Lets go of what another process made, if that is what it holds.
+void partition_let_far_go(Partition *partition, const TaskSetup *setup);
 // Makes it ready to be filled.
 void partition_reset(Partition *partition, const TaskSetup *setup);
 

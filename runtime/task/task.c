@@ -291,6 +291,10 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
         return trouble_no_memory(trouble, "for a task");
     }
     sb_scratch_charge(&state->task.call, setup->memory);
+    if (!setup->stage->calls && !setup->gpu) return true;
+    if (sb_scratch_open(&state->results, SCRATCH_BYTES) != SB_OK)
+        return trouble_no_memory(trouble, "for a task");
+    sb_scratch_charge(&state->results, setup->memory);
     return true;
 }
 
@@ -299,6 +303,7 @@ void task_close(SbTaskState *state) {
     probe_close(&state->probe);
     if (state->task.call.scratch) sb_scratch_close(&state->task.call);
     if (state->files.scratch) sb_scratch_close(&state->files);
+    if (state->results.scratch) sb_scratch_close(&state->results);
     unit_buffer_close(&state->buffer);
     free(state->index.ends);
     free(state->index.starts);
@@ -308,6 +313,8 @@ void task_close(SbTaskState *state) {
 
 static void set_input(SbTaskState *state) {
     const TaskSetup *setup = state->setup;
+    state->task.batch = (SbBatchRows){0};  // Other rows come.
+    state->task.kernel = (SbKernelRows){0};
     const Unit *unit = &state->unit;
     SbInput *input = &state->task.input;
     *input = (SbInput){.begin = unit->begin, .end = unit->end, .index = &state->index,
@@ -595,9 +602,19 @@ static void run_stage(SbTaskState *state, uint32_t thread) {
     sb_hold_wait(&task->call);
     // A row whose values find no memory is no bad row: it may find some when it goes alone.
     into->starved = sb_scratch_take_denied(&task->call);
+    if (state->results.scratch && sb_scratch_take_denied(&state->results)) into->starved = true;
     if (!into->starved && into->status != SB_STAGE_NEED) return;
     into->status = SB_STAGE_FAULT;
     task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
+}
+
+static void set_guard(SbTaskState *state) {
+    const TaskSetup *setup = state->setup;
+    SbGuard *guard = &state->guard;
+    guard->all = setup->guards;
+    guard->stage = setup->stage;
+    guard->number = (uint32_t)(setup->stage - setup->job->stages);
+    state->task.call.guard = guard_watches(guard) ? guard : nullptr;
 }
 
 int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
@@ -617,6 +634,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     state->index.fault = SB_OK;
     state->index.rows_before = 0;
     state->stopped_at = -1;
+    set_guard(state);
     task->limits = into->left;
     task->counts = into->counts;
     task->stopped = task->full = 0;

@@ -3,6 +3,7 @@
 #define SBC_RUNTIME_TASK_H
 
 #include "runtime/memory.h"
+#include "runtime/task/guard.h"
 #include "runtime/task/partition.h"
 #include "runtime/task/probe.h"
 
@@ -36,6 +37,8 @@ struct SbTaskState {
     int64_t     lined_at, lined_lines;       // Line ends of the unit before a place.
     int64_t     stopped_at;                  // Where the row begins that ended it; -1: none.
     SbCall      files;          // Memory of whole files and their entries.
+    SbCall      results;        // Memory of task.batch, where the stage calls for batches.
+    SbGuard     guard;          // Watches calls of foreign code.
     const int64_t *long_files;  // Of the unit, over row_max.
     int64_t     long_file_count;
 };

@@ -1,0 +1,57 @@
+// Kernels of a stage for a GPU: what code generation says of them, and what they gave.
+//
+// Code generation writes an SbKernels for a stage. runtime/task takes columns out of entries, and
+// runtime/device launches. codegen/cuda/cuda.h says what a kernel is called with.
+#ifndef SBC_RUNTIME_ABI_KERNEL_H
+#define SBC_RUNTIME_ABI_KERNEL_H
+
+#include "runtime/abi/value.h"
+
+// A column that kernels read of entries, or that they give.
+typedef struct SbKernelColumn {
+    uint32_t offset;      // Of one that is read: where the value lies in the entry.
+    uint32_t size;        // Bytes of a value, or of an element of a tensor.
+    int64_t  elements;    // Of a tensor; 0: a number.
+    uint8_t  nullable;    // A byte after the value says whether there is one.
+} SbKernelColumn;
+
+typedef struct SbKernel {
+    SbStr    name;
+    int64_t  elements;         // That a row has of what lanes go over.
+    uint32_t width;            // How many of them a lane takes at once.
+    const uint32_t *inputs;    // Numbers of columns in SbKernels.
+    uint32_t input_count;
+    const uint32_t *outputs;
+    uint32_t output_count;
+    const uint32_t *params;    // Pairs: the number of a parameter of the job, and its bytes.
+    uint32_t param_count;
+} SbKernel;
+
+typedef struct SbKernelCode {
+    uint32_t architecture;     // 90 for sm_90.
+    uint8_t  is_ptx;           // It runs on later architectures too.
+    SbStr    bytes;
+} SbKernelCode;
+
+typedef struct SbKernels {
+    const SbKernel *items;     // In the order of their launches.
+    uint32_t count;
+    const SbKernelColumn *inputs;
+    uint32_t input_count;
+    const SbKernelColumn *outputs;
+    uint32_t output_count;
+    const SbKernelCode *codes;
+    uint32_t code_count;
+    int64_t  rows;             // Of a launch at most; 0: the program does not say.
+} SbKernels;
+
+// What kernels gave for the rows first .. first + count - 1 of a task's input.
+typedef struct SbKernelRows {
+    int64_t  first, count;
+    const uint8_t *status;     // By row: not 0 where the CPU judges it. Null: it judges all.
+    int64_t  at;               // The row that generated code is at, counted from `first`.
+    char   **values;           // By output.
+    uint8_t **valid;           // By output that may be null.
+} SbKernelRows;
+
+#endif

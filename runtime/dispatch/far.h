@@ -1,0 +1,32 @@
+// Far: flows whose tasks run in worker processes. The lock of the dispatch is held.
+#ifndef SBC_RUNTIME_FAR_H
+#define SBC_RUNTIME_FAR_H
+
+#include "runtime/dispatch/flow.h"
+
+static inline bool flow_is_far(const Flow *flow) { return flow->place.i > 0; }
+
+// Asks the worker for the next partition of the flow. It answers later (far_take).
+void far_ask(Dispatch *d, Flow *flow);
+// The partition that the worker answered with, as if the flow had made it here; nullptr: there is
+// none. Then the flow has to ask for memory (flow->need), or the job ends, or the worker is lost.
+Partition *far_take(Dispatch *d, Flow *flow, int64_t *busy);
+// Nobody wants the rows of the flow any more.
+void far_cancel(Dispatch *d, Flow *flow);
+// An ASK for the unit of the flow, from its first row, whatever stands in its partitions. The note
+// may know where the unit begins.
+void far_put_trial_ask(Dispatch *d, const Flow *flow, const GuardNote *note, Text *text);
+// The flow is over: the worker gives back what its task holds.
+void far_leave(Dispatch *d, Flow *flow);
+void far_close_stage(Dispatch *d, uint32_t stage);
+
+// ---- what workers say ---------------------------------------------------------------------------
+
+// An answer for one of the flows. False: it is none.
+bool flow_hear(Dispatch *d, NodeId node, Unpack *from);
+// The rows of that unit of the stage begin there.
+bool flow_chain(Dispatch *d, StageRun *run, uint64_t ordinal, UnitsChain start);
+// What ran on the node is gone.
+void flow_lose(Dispatch *d, NodeId node);
+
+#endif

@@ -1,0 +1,459 @@
+#include "runtime/dispatch/workers.h"
+
+#include "runtime/abi.h"
+#include "runtime/dispatch/far.h"
+#include "runtime/dispatch/far_breaker.h"
+#include "runtime/dispatch/lives.h"
+#include "runtime/dispatch/poison.h"
+#include "runtime/dispatch/state.h"
+#include "runtime/host.h"
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+// Parts of the silence after which a worker is lost.
+enum : int64_t { SUSPECT_PART = 5, PING_PART = 20, SLEPT_PART = 10 };
+enum : int64_t {
+    MILLISECOND = 1'000'000,
+    TICK = 20 * MILLISECOND,
+    STOP_WAIT = 200 * MILLISECOND,
+    QUEUE_BYTES = 256 << 20,
+};
+static int64_t lose_after(const Workers *w) {
+    enum : int64_t { MICROSECOND = 1000 };
+    return w->job->ask.options.worker_timeout_us * MICROSECOND;
+}
+
+// ---- saying -------------------------------------------------------------------------------------
+
+static void send(Workers *w, NodeId node, WireKind kind, const Text *text) {
+    const Life *life = &w->lives[node.i];
+    if (!life->connected || text->failed) return;
+    Message message = link_send(&w->members[node.i].link, 0, w->d->now);
+    Frame frame = {.kind = kind, .epoch = message.epoch, .number = message.number,
+                   .ack = message.ack, .bytes = text->ptr, .len = text->len};
+    // Where it cannot be sent, the links say that the connection is closed.
+    links_send(w->links, life->peer, &frame, nullptr, 0);
+}
+
+void workers_say(Workers *w, NodeId node, WireKind kind, Text *text) {
+    send(w, node, kind, text);
+    sb_text_close(text);
+}
+
+void workers_say_all(Workers *w, WireKind kind, const Text *text) {
+    for (uint32_t n = 1; n < w->count; n++) {
+        NodeId node = {(uint16_t)n};
+        if (membership_is_there(&w->membership, node)) send(w, node, kind, text);
+    }
+}
+
+// ---- rows of workers ----------------------------------------------------------------------------
+
+static void let_rows_go(FarRows *rows) {
+    Alive *alive = (Alive *)(void *)rows;
+    Workers *w = alive->workers;
+    if (alive->prior) alive->prior->next = alive->next;
+    else w->alive = alive->next;
+    if (alive->next) alive->next->prior = alive->prior;
+    if (membership_is_there(&w->membership, alive->node)) {
+        Text text = {0};
+        wire_put_blocks(&text, &alive->blocks);
+        workers_say(w, alive->node, WIRE_FREE, &text);
+    }
+    wire_close_blocks(&alive->blocks);
+    free(alive);
+}
+
+FarRows *workers_rows(Workers *w, NodeId node, WireBlocks *blocks) {
+    Alive *alive = malloc(sizeof *alive);
+    if (!alive) return nullptr;
+    *alive = (Alive){.rows = {.holders = 1, .let_go = let_rows_go}, .workers = w,
+                     .next = w->alive, .blocks = *blocks, .node = node};
+    if (w->alive) w->alive->prior = alive;
+    w->alive = alive;
+    *blocks = (WireBlocks){0};
+    return &alive->rows;
+}
+
+const ArenaSpace *workers_space(const Workers *w) { return &w->space; }
+
+uint32_t workers_take_thread(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    const WorkerPlan *plan = &w->job->machine.workers;
+    uint64_t idle = ~life->threads;
+    enum : uint32_t { BITS = 64 };
+    uint32_t thread = idle ? (uint32_t)__builtin_ctzll(idle) : BITS - 1;
+    if (thread >= plan->threads) thread = plan->threads - 1;
+    life->threads |= UINT64_C(1) << thread;
+    return w->job->machine.pool.parallel.threads + (node.i - 1u) * plan->threads + thread;
+}
+
+void workers_give_thread(Workers *w, NodeId node, uint32_t number) {
+    const WorkerPlan *plan = &w->job->machine.workers;
+    uint32_t first = w->job->machine.pool.parallel.threads + (node.i - 1u) * plan->threads;
+    w->lives[node.i].threads &= ~(UINT64_C(1) << (number - first));
+}
+
+// ---- a life begins ------------------------------------------------------------------------------
+
+bool life_start(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    Trouble *trouble = &w->job->trouble;
+    life->lives++;
+    life->born = log_clock_ns();
+    life->limit = w->job->machine.workers.memory;
+    if (!process_start(&life->process, w->job->ask.argv, node.i, &w->space, trouble)) return false;
+    int socket = life->process.socket;
+    life->process.socket = -1;
+    life->connected = links_adopt(w->links, socket, &life->peer, trouble);
+    return life->connected;
+}
+
+static void welcome(Workers *w, NodeId node) {
+    const WorkerPlan *plan = &w->job->machine.workers;
+    Text text = {0};
+    Welcome is = {.memory = plan->memory, .block_max = w->job->machine.memory.block_max,
+                  .partition = w->job->ask.options.partition,
+                  .threads = job_worker_threads(w->job, node.i)};
+    far_fills_welcome(w->d, node, &is);
+    wire_put_welcome(&text, &is, w->job->ask.what, w->job->io.sources);
+    WireBlocks blocks = {0};
+    for (const Alive *alive = w->alive; alive; alive = alive->next) {
+        for (uint32_t i = 0; alive->node.i == node.i && i < alive->blocks.count; i++)
+            wire_add_block(&blocks, alive->blocks.items[i].at, alive->blocks.items[i].bytes);
+    }
+    wire_put_blocks(&text, &blocks);
+    wire_close_blocks(&blocks);
+    workers_say(w, node, WIRE_WELCOME, &text);
+}
+
+static bool is_ours(const Workers *w, NodeId node, const Frame *frame) {
+    Unpack from = {frame->bytes, frame->bytes + frame->len, false};
+    Hello hello;
+    return wire_get_hello(&from, &hello) && hello.abi == SB_ABI_VERSION &&
+           hello.wire == WIRE_VERSION && hello.node == node.i &&
+           checksum_same(hello.program, job_program(&w->job->ask));
+}
+
+// ---- a life ends --------------------------------------------------------------------------------
+
+static void describe_end(const Workers *w, uint32_t node, const char *why) {
+    log_warn(&w->job->log, TROUBLE_WORKER_LOST, "worker %u is lost: %s", node, why);
+}
+
+static void lose(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    life->losing = life->held > 0;
+    if (life->losing) return;
+    // workers_close ends and reaps all of them, without the lock.
+    if (w->closing) return;
+    if (!w->d->stop) poison_note(w->poison, node);
+    process_kill(&life->process);
+    if (w->d->stop || !life->up) return;
+    life->up = false;
+    flow_lose(w->d, node);
+    life->threads = 0;
+    dispatch_tell(w->d, (Event){.kind = EVENT_NODE_LOST, .node = node});
+    Text nothing = {0};
+    workers_say_all(w, WIRE_GIVE_WAY, &nothing);
+}
+
+static void answer(Workers *w, NodeId node, MemberAnswer said, const char *why) {
+    if (said != MEMBER_LOSE) return;
+    // What ends in a trial is expected to.
+    const Life *life = &w->lives[node.i];
+    bool lost = !w->closing && !life->stopped && life->up;
+    if (lost) describe_end(w, node.i, why);
+    if (lost) w->job->figures.workers[node.i - 1].losses++;
+    lose(w, node);
+}
+
+void workers_hold(Workers *w, NodeId node, bool begins) {
+    Life *life = &w->lives[node.i];
+    life->held += begins ? 1 : UINT32_MAX;
+    if (life->held == 0 && life->losing) lose(w, node);
+}
+
+void workers_distrust(Workers *w, NodeId node, const char *what) {
+    answer(w, node, membership_closed(&w->membership, node), what);
+}
+
+// ---- hearing: on the thread of the links --------------------------------------------------------
+
+static NodeId node_of_peer(const Workers *w, PeerId peer) {
+    uint32_t n = 1;
+    while (n < w->count && !(w->lives[n].connected && peer_same(w->lives[n].peer, peer))) n++;
+    return (NodeId){(uint16_t)(n < w->count ? n : 0)};
+}
+
+// It has tried all that its last lives ended, and works from now on, unless it was to leave.
+static void bring_up(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    Text nothing = {0};
+    life->stopped = !life->wanted || life->leaves;
+    life->up = !life->stopped;
+    if (life->up) dispatch_tell(w->d, (Event){.kind = EVENT_NODE_UP, .node = node});
+    else workers_say(w, node, WIRE_STOP, &nothing);
+}
+
+static void give_up(Workers *w, NodeId node) {
+    trouble_set(&w->job->trouble, TROUBLE_WORKERS_LOST,
+                "worker %u died, and %u workers were replaced before", node.i,
+                w->job->ask.options.worker_restarts);
+    dispatch_stop(w->d);
+}
+
+// One life more has ended of what nobody knows. False: there may be no other one.
+static bool count_end(Workers *w, NodeId node) {
+    if (w->restarts == 0) {
+        give_up(w, node);
+        return false;
+    }
+    w->restarts--;
+    return true;
+}
+
+static void hear_hello(Workers *w, NodeId node, const Frame *frame) {
+    if (!is_ours(w, node, frame)) {
+        trouble_set(&w->job->trouble, TROUBLE_WORKER_OTHER,
+                    "worker %u is of another build, or runs another job", node.i);
+        dispatch_stop(w->d);
+        return;
+    }
+    if (membership_hello(&w->membership, node, w->d->now) != MEMBER_WELCOME) return;
+    welcome(w, node);
+    if (!poison_begin(w->poison, node)) bring_up(w, node);
+}
+
+// What the fresh life tried for its last one is over.
+static bool hear_tried(Workers *w, NodeId node, Unpack *from) {
+    bool acquits;
+    if (!poison_tried(w->poison, node, from, &acquits)) return false;
+    if (acquits && !count_end(w, node)) return true;
+    if (!poison_try(w->poison, node)) bring_up(w, node);
+    return true;
+}
+
+static bool hear_chain(Workers *w, Unpack *from) {
+    WireChain chain;
+    if (!wire_get_chain(from, &chain) || chain.stage >= w->d->what->stage_count) return false;
+    StageRun *run = &w->d->runs[chain.stage];
+    if (!flow_chain(w->d, run, chain.ordinal, chain.start)) return false;
+    Text text = {0};
+    wire_put_chain(&text, &chain);
+    workers_say_all(w, WIRE_START, &text);
+    sb_text_close(&text);
+    return true;
+}
+
+static void hear(Workers *w, NodeId node, const Frame *frame) {
+    Unpack from = {frame->bytes, frame->bytes + frame->len, false};
+    bool good = true;
+    switch ((WireKind)frame->kind) {
+    case WIRE_MADE: good = flow_hear(w->d, node, &from); break;
+    case WIRE_CHAIN: good = hear_chain(w, &from); break;
+    case WIRE_FLUSHED: good = far_hear_flushed(w->d, node, &from); break;
+    case WIRE_TRIED: good = hear_tried(w, node, &from); break;
+    case WIRE_PONG: break;
+    case WIRE_LEAVES: fleet_leaves(w, node); break;
+    default: good = false;
+    }
+    if (!good) workers_distrust(w, node, "it said what is no message of this job");
+}
+
+static void on_frame(void *self, PeerId peer, const Frame *frame) {
+    Workers *w = self;
+    pthread_mutex_lock(&w->d->lock);
+    dispatch_clock(w->d);
+    NodeId node = node_of_peer(w, peer);
+    Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
+    if (!w->closing && node.i > 0 && frame->kind == WIRE_HELLO) hear_hello(w, node, frame);
+    else if (!w->closing && node.i > 0 &&
+             membership_message(&w->membership, node, &message, w->d->now) == MEMBER_DELIVER)
+        hear(w, node, frame);
+    pthread_mutex_unlock(&w->d->lock);
+}
+
+static void on_closed(void *self, PeerId peer, LinkEnd why, const char *text) {
+    (void)why;
+    Workers *w = self;
+    pthread_mutex_lock(&w->d->lock);
+    dispatch_clock(w->d);
+    NodeId node = node_of_peer(w, peer);
+    if (node.i > 0) {
+        w->lives[node.i].connected = false;
+        answer(w, node, membership_closed(&w->membership, node), text);
+    }
+    pthread_mutex_unlock(&w->d->lock);
+}
+
+// ---- what happens by itself ---------------------------------------------------------------------
+
+// Its process is gone and forgotten: another one begins, unless the worker was to leave. What it
+// ended has to be tried even then.
+static void begin_again(Workers *w, NodeId node, bool excused) {
+    Life *life = &w->lives[node.i];
+    bool lost = fleet_lost_one(life);
+    if (w->closing || w->d->stop) return;
+    if (!life->wanted && !poison_has_trial(w->poison, node)) return;
+    if (lost && !excused && !count_end(w, node)) return;
+    if (!life_start(w, node)) dispatch_stop(w->d);
+}
+
+static void replace(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    State state = w->members[node.i].state;
+    bool gone = state == WORKER_LOST && !life->connected && !life->losing;
+    int status = gone ? process_reap(&life->process, 0) : -1;
+    if (status < 0) return;
+    membership_reaped(&w->membership, node);
+    bool judges = !w->closing && !w->d->stop;
+    begin_again(w, node, judges && poison_died(w->poison, node, status));
+}
+
+// A process that ends before its first word is lost, too, and so is one that says none in time.
+static void watch_birth(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    State state = w->members[node.i].state;
+    if (state != WORKER_ABSENT && state != WORKER_REAPED) return;
+    if (life->process.pid == 0) return;
+    if (life->born > 0 && w->d->now - life->born > lose_after(w)) {
+        life->born = 0;
+        describe_end(w, node.i, "it does not answer");
+        process_kill(&life->process);
+    }
+    if (!life->connected && process_reap(&life->process, 0) >= 0) begin_again(w, node, false);
+}
+
+static void ping(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    const Member *member = &w->members[node.i];
+    if (!membership_is_there(&w->membership, node)) return;
+    int64_t after = lose_after(w) / PING_PART;
+    if (w->d->now - member->heard < after || w->d->now - life->pinged < after) return;
+    Text nothing = {0};
+    life->pinged = w->d->now;
+    send(w, node, WIRE_PING, &nothing);
+}
+
+// A coordinator that stood still, as its machine did, knows nothing of how long others are silent.
+static void mind_sleep(Workers *w) {
+    int64_t away = w->d->now - w->ticked;
+    bool slept = w->ticked > 0 && away > lose_after(w) / SLEPT_PART;
+    w->ticked = w->d->now;
+    if (!slept) return;
+    membership_slept(&w->membership, away);
+    for (uint32_t n = 1; n < w->count; n++)
+        if (w->lives[n].born > 0) w->lives[n].born += away;
+}
+
+static void on_tick(void *self, int64_t now_ns) {
+    (void)now_ns;
+    Workers *w = self;
+    pthread_mutex_lock(&w->d->lock);
+    dispatch_clock(w->d);
+    mind_sleep(w);
+    poison_tick(w->poison);
+    for (uint32_t n = 1; !w->closing && n < w->count; n++) {
+        NodeId node = {(uint16_t)n};
+        answer(w, node, membership_tick(&w->membership, node, w->d->now),
+               "it does not answer");
+        if (membership_is_live(&w->membership, node) && poison_overdue(w->poison, node))
+            workers_distrust(w, node, "its foreign code ran longer than the step gives");
+        replace(w, node);
+        watch_birth(w, node);
+        ping(w, node);
+    }
+    fleet_note(w);
+    pthread_mutex_unlock(&w->d->lock);
+}
+
+// ---- opening and closing ------------------------------------------------------------------------
+
+static bool make_space(Workers *w) {
+    enum { SPAN_SHARE = 2 };  // Blocks of different sizes leave gaps.
+    const WorkerPlan *plan = &w->job->machine.workers;
+    int64_t most = w->job->machine.memory.limit > plan->memory ? w->job->machine.memory.limit
+                                                               : plan->memory;
+    if (!arena_space_open(&w->space, w->count, SPAN_SHARE * most))
+        return trouble_set(&w->job->trouble, TROUBLE_WORKER,
+                           "no memory that workers can share: %s", strerror(errno));
+    w->job->machine.memory.arena = arena_open(&w->space, 0);
+    return w->job->machine.memory.arena || trouble_no_memory(&w->job->trouble, "for workers");
+}
+
+static bool open_links(Workers *w) {
+    LinksSetup setup = {.calls = {.frame = on_frame, .closed = on_closed, .tick = on_tick},
+                        .self = w, .tick_ns = TICK, .timeout_ns = lose_after(w),
+                        .queue_bytes_max = QUEUE_BYTES, .peers_max = w->count};
+    w->links = links_open(&setup, &w->job->trouble);
+    return w->links;
+}
+
+bool workers_open(Dispatch *d, Workers **workers) {
+    Job *job = d->own->job;
+    const WorkerPlan *plan = &job->machine.workers;
+    if (plan->count == 0) return true;
+    Workers *w = *workers = calloc(1, sizeof *w);
+    if (!w) return trouble_no_memory(&job->trouble, "for workers");
+    *w = (Workers){.d = d, .job = job, .count = plan->count + 1,
+                   .restarts = job->ask.options.worker_restarts};
+    w->members = calloc(w->count, sizeof *w->members);
+    w->lives = calloc(w->count, sizeof *w->lives);
+    if (!w->members || !w->lives) return trouble_no_memory(&job->trouble, "for workers");
+    membership_init(&w->membership, w->members, w->count,
+                    (MemberTimes){lose_after(w) / SUSPECT_PART, lose_after(w)});
+    w->poison = poison_open(d, w, w->count, plan->threads);
+    if (!w->poison) return trouble_no_memory(&job->trouble, "for workers");
+    if (!make_space(w) || !open_links(w)) return false;
+    bool good = true;
+    pthread_mutex_lock(&d->lock);
+    for (uint32_t n = 1; n < w->count && good; n++) {
+        w->lives[n].wanted = n <= plan->begins;
+        if (w->lives[n].wanted) good = life_start(w, (NodeId){(uint16_t)n});
+    }
+    pthread_mutex_unlock(&d->lock);
+    return good;
+}
+
+void workers_await(Workers *w) {
+    for (uint32_t n = 1; w && n < w->count; n++) {
+        NodeId node = {(uint16_t)n};
+        if (!membership_is_live(&w->membership, node))
+            dispatch_tell(w->d, (Event){.kind = EVENT_NODE_LOST, .node = node});
+    }
+}
+
+void workers_close(Workers *w) {
+    if (!w) return;
+    Text nothing = {0};
+    pthread_mutex_lock(&w->d->lock);
+    w->closing = true;
+    if (w->links) workers_say_all(w, WIRE_STOP, &nothing);
+    pthread_mutex_unlock(&w->d->lock);
+    for (uint32_t n = 1; w->lives && n < w->count; n++) {
+        Process *process = &w->lives[n].process;
+        if (process_reap(process, STOP_WAIT) >= 0) continue;
+        process_kill(process);
+        process_reap(process, INT64_MAX);
+    }
+    if (w->links) links_close(w->links);
+    poison_close(w->poison);
+    while (w->alive) {
+        Alive *next = w->alive->next;
+        wire_close_blocks(&w->alive->blocks);
+        free(w->alive);
+        w->alive = next;
+    }
+    arena_close(w->job->machine.memory.arena);
+    w->job->machine.memory.arena = nullptr;
+    arena_space_close(&w->space);
+    free(w->members);
+    free(w->lives);
+    free(w);
+}

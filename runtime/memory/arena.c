@@ -1,0 +1,310 @@
+// Blocks below 64 KiB are slots of a unit of 64 KiB, all of one size. Longer blocks are whole units
+// side by side. What is known of a unit lies outside the arena, which others read.
+#define _GNU_SOURCE
+#include "runtime/memory/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// ---- the space ----------------------------------------------------------------------------------
+
+// Where programs have nothing: the first for most, the second for those of ThreadSanitizer.
+static const uintptr_t bases[] = {UINT64_C(0x200000000000), UINT64_C(0x7d0000000000),
+                                  UINT64_C(0x300000000000), UINT64_C(0x100000000000)};
+
+static void *map(char *at, int64_t bytes, int protection, int fd) {
+    int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;
+    return mmap(at, (size_t)bytes, protection, kind | MAP_FIXED_NOREPLACE, fd, 0);
+}
+
+static bool map_all(const ArenaSpace *space, uint32_t own) {
+    for (uint32_t i = 0; i < space->count; i++) {
+        char *at = arena_space_of(space, i);
+        int protection = i == own || own == 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+        if (map(at, space->span, protection, space->fds[i]) == at) continue;
+        int error = errno;
+        if (i > 0) munmap(space->base, (size_t)(i * space->span));
+        errno = error;
+        return false;
+    }
+    return true;
+}
+
+bool arena_space_open(ArenaSpace *space, uint32_t count, int64_t span) {
+    *space = (ArenaSpace){.span = (span + ARENA_UNIT - 1) & -ARENA_UNIT};
+    for (; space->count < count; space->count++) {
+        int fd = memfd_create("sbc", MFD_CLOEXEC);
+        if (fd < 0 || ftruncate(fd, space->span) != 0) {
+            if (fd >= 0) close(fd);
+            arena_space_close(space);
+            return false;
+        }
+        space->fds[space->count] = fd;
+    }
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        space->base = (char *)bases[i];
+        if (map_all(space, 0)) return true;
+    }
+    space->base = nullptr;
+    arena_space_close(space);
+    return false;
+}
+
+bool arena_space_join(const ArenaSpace *space, uint32_t own) { return map_all(space, own); }
+
+void arena_space_close(ArenaSpace *space) {
+    int error = errno;
+    if (space->base) munmap(space->base, (size_t)(space->count * space->span));
+    for (uint32_t i = 0; i < space->count; i++) close(space->fds[i]);
+    *space = (ArenaSpace){0};
+    errno = error;
+}
+
+// ---- units --------------------------------------------------------------------------------------
+
+enum { SLOT_SHIFT = 10, SLOTS = 64, SIZES = 6 };  // 1 KiB to 32 KiB.
+enum : uint32_t { NO_UNIT = UINT32_MAX };
+enum { SPARE_UNITS = 64 };  // Free units whose pages stay, unless arena_keep says otherwise: 4 MiB.
+
+typedef enum Use : uint8_t { USE_FREE, USE_SLOTS, USE_WHOLE } Use;
+
+typedef struct UnitInfo {
+    uint64_t free;         // Of slots: a bit for each that is free.
+    uint32_t next, prior;  // Of units of one size with free slots.
+    Use      use;
+    uint8_t  size;         // Slots have 1 KiB << size.
+    bool     resident;     // Of a free unit: its pages are there.
+} UnitInfo;
+
+struct Arena {
+    pthread_mutex_t lock;
+    char     *base;
+    UnitInfo *units;
+    uint32_t  unit_count;
+    uint32_t  touched;      // Units from here on were never taken.
+    uint32_t  from;         // Where the search for free units begins.
+    uint32_t  spare;        // Free units whose pages are there.
+    uint32_t  spare_max;    // Free units whose pages may stay there.
+    uint32_t  slots[SIZES];  // First unit with free slots of the size.
+    int64_t   taken;
+    int       fd;
+};
+
+Arena *arena_open(const ArenaSpace *space, uint32_t own) {
+    Arena *arena = calloc(1, sizeof *arena);
+    uint32_t count = (uint32_t)(space->span / ARENA_UNIT);
+    UnitInfo *units = calloc(count, sizeof *units);
+    if (!arena || !units) {
+        free(arena);
+        free(units);
+        return nullptr;
+    }
+    *arena = (Arena){.base = arena_space_of(space, own), .units = units, .unit_count = count,
+                     .spare_max = SPARE_UNITS, .fd = space->fds[own]};
+    pthread_mutex_init(&arena->lock, nullptr);
+    for (int i = 0; i < SIZES; i++) arena->slots[i] = NO_UNIT;
+    return arena;
+}
+
+void arena_close(Arena *arena) {
+    if (!arena) return;
+    pthread_mutex_destroy(&arena->lock);
+    free(arena->units);
+    free(arena);
+}
+
+static char *unit_at(const Arena *arena, uint32_t unit) {
+    return arena->base + (int64_t)unit * ARENA_UNIT;
+}
+
+static uint32_t units_for(int64_t bytes) {
+    return (uint32_t)((bytes + ARENA_UNIT - 1) / ARENA_UNIT);
+}
+
+static void take_units(Arena *arena, uint32_t first, uint32_t count, Use use) {
+    for (uint32_t u = first; u < first + count; u++) {
+        arena->spare -= arena->units[u].resident;
+        arena->units[u] = (UnitInfo){.use = use, .next = NO_UNIT, .prior = NO_UNIT};
+    }
+    if (arena->touched < first + count) arena->touched = first + count;
+}
+
+// The first of `count` free units side by side in [from, to); NO_UNIT: there are none.
+static uint32_t find_run(const Arena *arena, uint32_t count, uint32_t from, uint32_t to) {
+    uint32_t run = 0;
+    for (uint32_t u = from; u < to; u++) {
+        run = arena->units[u].use == USE_FREE ? run + 1 : 0;
+        if (run == count) return u + 1 - count;
+    }
+    return NO_UNIT;
+}
+
+// Units that were taken before come first, so that their pages are used again.
+static uint32_t find_units(Arena *arena, uint32_t count) {
+    uint32_t found = find_run(arena, count, arena->from, arena->touched);
+    if (found == NO_UNIT) found = find_run(arena, count, 0, arena->touched);
+    uint32_t end = arena->touched;
+    while (found == NO_UNIT && end > 0 && arena->units[end - 1].use == USE_FREE) end--;
+    if (found == NO_UNIT && arena->unit_count - end >= count) found = end;
+    if (found != NO_UNIT) arena->from = found + count;
+    return found;
+}
+
+// Some free units keep their pages: who takes them next finds pages that the system need not clear.
+static void free_units(Arena *arena, uint32_t first, uint32_t count) {
+    bool keeps = arena->spare + count <= arena->spare_max;
+    for (uint32_t u = first; u < first + count; u++)
+        arena->units[u] = (UnitInfo){.use = USE_FREE, .resident = keeps};
+    arena->spare += keeps ? count : 0;
+    if (arena->from > first) arena->from = first;
+    if (keeps) return;
+    fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first * ARENA_UNIT,
+              (off_t)count * ARENA_UNIT);
+}
+
+// ---- slots --------------------------------------------------------------------------------------
+
+static int size_of(int64_t bytes) {
+    int size = 0;
+    while ((INT64_C(1) << (SLOT_SHIFT + size)) < bytes) size++;
+    return size;
+}
+
+static uint64_t all_slots(int size) {
+    int slots = SLOTS >> size;
+    return slots == SLOTS ? UINT64_MAX : (UINT64_C(1) << slots) - 1;
+}
+
+static void link_unit(Arena *arena, uint32_t unit) {
+    UnitInfo *info = &arena->units[unit];
+    uint32_t *head = &arena->slots[info->size];
+    info->next = *head;
+    info->prior = NO_UNIT;
+    if (*head != NO_UNIT) arena->units[*head].prior = unit;
+    *head = unit;
+}
+
+static void unlink_unit(Arena *arena, uint32_t unit) {
+    const UnitInfo *info = &arena->units[unit];
+    if (info->prior != NO_UNIT) arena->units[info->prior].next = info->next;
+    else arena->slots[info->size] = info->next;
+    if (info->next != NO_UNIT) arena->units[info->next].prior = info->prior;
+}
+
+static bool add_slots(Arena *arena, uint32_t unit, int size) {
+    if (unit == NO_UNIT) return false;
+    take_units(arena, unit, 1, USE_SLOTS);
+    arena->units[unit].size = (uint8_t)size;
+    arena->units[unit].free = all_slots(size);
+    link_unit(arena, unit);
+    return true;
+}
+
+static void take_slot(Arena *arena, uint32_t unit, int slot) {
+    UnitInfo *info = &arena->units[unit];
+    info->free &= ~(UINT64_C(1) << slot);
+    if (!info->free) unlink_unit(arena, unit);
+}
+
+static void *take_small(Arena *arena, int size) {
+    if (arena->slots[size] == NO_UNIT && !add_slots(arena, find_units(arena, 1), size))
+        return nullptr;
+    uint32_t unit = arena->slots[size];
+    int slot = __builtin_ctzll(arena->units[unit].free);
+    take_slot(arena, unit, slot);
+    return unit_at(arena, unit) + ((int64_t)slot << (SLOT_SHIFT + size));
+}
+
+static void give_small(Arena *arena, uint32_t unit, int64_t offset) {
+    UnitInfo *info = &arena->units[unit];
+    if (!info->free) link_unit(arena, unit);
+    info->free |= UINT64_C(1) << (offset >> (SLOT_SHIFT + info->size));
+    if (info->free != all_slots(info->size)) return;
+    unlink_unit(arena, unit);
+    free_units(arena, unit, 1);
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+static bool is_small(int64_t bytes) { return bytes <= INT64_C(1) << (SLOT_SHIFT + SIZES - 1); }
+
+static int64_t room_of(int64_t bytes) {
+    return is_small(bytes) ? INT64_C(1) << (SLOT_SHIFT + size_of(bytes))
+                           : units_for(bytes) * ARENA_UNIT;
+}
+
+void *arena_take(Arena *arena, int64_t bytes) {
+    void *block = nullptr;
+    if (bytes > (int64_t)arena->unit_count * ARENA_UNIT) return nullptr;
+    pthread_mutex_lock(&arena->lock);
+    if (is_small(bytes)) {
+        block = take_small(arena, size_of(bytes));
+    } else {
+        uint32_t count = units_for(bytes), first = find_units(arena, count);
+        if (first != NO_UNIT) take_units(arena, first, count, USE_WHOLE);
+        if (first != NO_UNIT) block = unit_at(arena, first);
+    }
+    if (block) arena->taken += room_of(bytes);
+    pthread_mutex_unlock(&arena->lock);
+    return block;
+}
+
+void arena_give(Arena *arena, void *block, int64_t bytes) {
+    if (!block) return;
+    int64_t at = (char *)block - arena->base;
+    uint32_t unit = (uint32_t)(at / ARENA_UNIT);
+    pthread_mutex_lock(&arena->lock);
+    if (is_small(bytes)) give_small(arena, unit, at % ARENA_UNIT);
+    else free_units(arena, unit, units_for(bytes));
+    arena->taken -= room_of(bytes);
+    pthread_mutex_unlock(&arena->lock);
+}
+
+void *arena_resize(Arena *arena, void *block, int64_t bytes, int64_t more, int64_t used) {
+    if (block && room_of(bytes) == room_of(more)) return block;
+    void *other = arena_take(arena, more);
+    if (!other) return nullptr;
+    if (used > 0) memcpy(other, block, (size_t)used);
+    arena_give(arena, block, bytes);
+    return other;
+}
+
+static bool claim_small(Arena *arena, uint32_t unit, int64_t offset, int size) {
+    UnitInfo *info = &arena->units[unit];
+    int64_t slot = offset >> (SLOT_SHIFT + size);
+    if (info->use == USE_FREE) add_slots(arena, unit, size);
+    bool good = info->use == USE_SLOTS && info->size == size && info->free >> slot & 1 &&
+                slot << (SLOT_SHIFT + size) == offset;
+    if (good) take_slot(arena, unit, (int)slot);
+    return good;
+}
+
+static bool claim_whole(Arena *arena, uint32_t unit, int64_t offset, uint32_t count) {
+    bool there = offset == 0 && count <= arena->unit_count - unit;
+    if (!there || find_run(arena, count, unit, unit + count) != unit) return false;
+    take_units(arena, unit, count, USE_WHOLE);
+    return true;
+}
+
+bool arena_claim(Arena *arena, void *block, int64_t bytes) {
+    int64_t at = (char *)block - arena->base, span = (int64_t)arena->unit_count * ARENA_UNIT;
+    if (at < 0 || at >= span || bytes <= 0 || bytes > span) return false;
+    uint32_t unit = (uint32_t)(at / ARENA_UNIT);
+    pthread_mutex_lock(&arena->lock);
+    bool good = is_small(bytes) ? claim_small(arena, unit, at % ARENA_UNIT, size_of(bytes))
+                                : claim_whole(arena, unit, at % ARENA_UNIT, units_for(bytes));
+    if (good) arena->taken += room_of(bytes);
+    pthread_mutex_unlock(&arena->lock);
+    return good;
+}
+
+void arena_keep(Arena *arena, int64_t bytes) {
+    arena->spare_max = (uint32_t)(bytes / ARENA_UNIT);
+}
+
+int64_t arena_taken(const Arena *arena) { return arena->taken; }

@@ -1,0 +1,119 @@
+#include "runtime/options/worker_kinds.h"
+
+#include "runtime/options/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- how many -----------------------------------------------------------------------------------
+
+static bool read_count(const char *value, int64_t *count, int64_t *most) {
+    char text[32];
+    const char *dots = strstr(value, "..");
+    size_t len = dots ? (size_t)(dots - value) : strlen(value);
+    if (len >= sizeof text) return false;
+    memcpy(text, value, len);
+    text[len] = '\0';
+    if (!options_whole(text, count)) return false;
+    *most = *count;
+    return !dots || options_whole(dots + 2, most);
+}
+
+bool worker_kinds_set_count(WorkerKinds *workers, const char *value, Trouble *trouble) {
+    int64_t count, most;
+    if (!read_count(value, &count, &most)) {
+        trouble_set(trouble, TROUBLE_USAGE, "--workers=%s: '%s' is no number of workers", value,
+                    value);
+        return trouble_fix(trouble, "--workers=4, or --workers=2..8 to begin with 2 and have up to "
+                           "8 later"), false;
+    }
+    if (most == 0) {
+        trouble_set(trouble, TROUBLE_USAGE, "--workers=0: a job has at least one worker, or none "
+                    "because nobody asks for any");
+        return trouble_fix(trouble, "leave --workers out: the job then runs all tasks in one "
+                           "process"), false;
+    }
+    if (count > most) {
+        trouble_set(trouble, TROUBLE_USAGE, "--workers=%s: '%s' goes down", value, value);
+        return trouble_fix(trouble, "write --workers=%lld..%lld", (long long)most,
+                           (long long)count), false;
+    }
+    if (count < 1 || most > WORKERS_MAX) {
+        trouble_set(trouble, TROUBLE_USAGE, "--workers=%s: a job has 1 to %lld workers", value,
+                    (long long)WORKERS_MAX);
+        int64_t near = most > WORKERS_MAX ? WORKERS_MAX : most;
+        return trouble_fix(trouble, "write --workers=%lld", (long long)near), false;
+    }
+    workers->count = (uint32_t)count;
+    workers->most = (uint32_t)most;
+    return true;
+}
+
+// ---- what each has ------------------------------------------------------------------------------
+
+static bool refuse(const char *value, const char *what, int len, const char *why,
+                   Trouble *trouble) {
+    trouble_set(trouble, TROUBLE_USAGE, "--worker=%s: '%.*s' %s", value, len, what, why);
+    return trouble_fix(trouble, "--worker=\"cpus=2,accel=1\", once for each worker"), false;
+}
+
+// NAME=AMOUNT at `at`, which goes on to what stands after it.
+static bool read_part(const char *value, const char **at, Supply *part, Trouble *trouble) {
+    size_t len = strcspn(*at, ",");
+    const char *equals = memchr(*at, '=', len);
+    if (!equals || equals == *at)
+        return refuse(value, *at, (int)len, "names no resource and amount", trouble);
+    char *end;
+    double amount = strtod(equals + 1, &end);
+    bool good = end == *at + len && end == equals + 1 + strspn(equals + 1, "0123456789.");
+    if (!good || amount * 1000 < 1 || amount > 1e6)
+        return refuse(value, equals + 1, (int)(*at + len - equals - 1),
+                      "is no amount from 0.001 to 1000000", trouble);
+    *part = (Supply){*at, (size_t)(equals - *at), (uint32_t)(amount * 1000 + 0.5)};
+    *at += len + ((*at)[len] == ',');
+    return true;
+}
+
+static bool is_cpus(const Supply *part) {
+    return part->name_len == 4 && memcmp(part->name, "cpus", 4) == 0;
+}
+
+static bool add_part(WorkerKind *kind, const char *value, const Supply *part, Trouble *trouble) {
+    bool twice = is_cpus(part) && kind->cpus > 0;
+    for (uint32_t i = 0; i < kind->supply_count; i++)
+        twice |= kind->supplies[i].name_len == part->name_len &&
+                 memcmp(kind->supplies[i].name, part->name, part->name_len) == 0;
+    int len = (int)part->name_len;
+    if (twice) return refuse(value, part->name, len, "stands twice", trouble);
+    if (is_cpus(part)) {
+        kind->cpus = part->amount / 1000;
+        bool whole = part->amount % 1000 == 0 && kind->cpus <= 1024;
+        return whole || refuse(value, part->name, len, "is a whole number up to 1024", trouble);
+    }
+    if (kind->supply_count == SB_RESOURCES_MAX)
+        return refuse(value, part->name, len, "is one resource too many", trouble);
+    kind->supplies[kind->supply_count++] = *part;
+    return true;
+}
+
+bool worker_kinds_add(WorkerKinds *workers, const char *value, Trouble *trouble) {
+    uint32_t count = workers->kinds ? workers->most : 0;
+    WorkerKind kind = {.text = value};
+    Supply part;
+    if (*value == '\0') return refuse(value, value, 0, "names no resource and amount", trouble);
+    for (const char *at = value; *at;)
+        if (!read_part(value, &at, &part, trouble) || !add_part(&kind, value, &part, trouble))
+            return false;
+    if (kind.cpus == 0) kind.cpus = 1;
+    if (count == WORKERS_MAX) {
+        trouble_set(trouble, TROUBLE_USAGE, "--worker=%s: a job has %lld workers at most", value,
+                    (long long)WORKERS_MAX);
+        return trouble_fix(trouble, "leave some of them out"), false;
+    }
+    WorkerKind *kinds = realloc(workers->kinds, (count + 1) * sizeof *kinds);
+    if (!kinds) return trouble_no_memory(trouble, "for the options");
+    kinds[count] = kind;
+    workers->kinds = kinds;
+    workers->count = workers->most = count + 1;
+    return true;
+}

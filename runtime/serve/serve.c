@@ -1,0 +1,362 @@
+#include "runtime/serve/state.h"
+
+#include "runtime/abi.h"
+#include "runtime/crash.h"
+#include "runtime/host.h"
+#include "runtime/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- saying -------------------------------------------------------------------------------------
+
+static void say(Serve *s, WireKind kind, const Text *text) {
+    pthread_mutex_lock(&s->lock);
+    Message message = link_send(&s->link, 0, 0);
+    Frame frame = {.kind = kind, .epoch = message.epoch, .number = message.number,
+                   .ack = message.ack, .bytes = text->ptr, .len = text->len};
+    bool good = !text->failed && links_send(s->links, s->coordinator, &frame, nullptr, 0);
+    if (!good) s->over = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void serve_say(Serve *s, WireKind kind, Text *text) {
+    say(s, kind, text);
+    sb_text_close(text);
+}
+
+void serve_fail(Serve *s) {
+    pthread_mutex_lock(&s->lock);
+    s->over = s->failed = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void say_hello(Serve *s) {
+    Text text = {0};
+    Hello hello = {.abi = SB_ABI_VERSION, .wire = WIRE_VERSION, .node = s->node, .pid = getpid(),
+                   .program = job_program(&s->job->ask)};
+    wire_put_hello(&text, &hello);
+    serve_say(s, WIRE_HELLO, &text);
+}
+
+// ---- beginning ----------------------------------------------------------------------------------
+
+static bool no_welcome(Serve *s, const char *why) {
+    return trouble_set(&s->job->trouble, TROUBLE_WORKER_OTHER, "%s", why);
+}
+
+static void set_sources(Job *job) {
+    for (uint32_t i = 0; i < job->ask.what->source_count; i++) {
+        SourceSetup setup = {.row_max = job->ask.setup.source_row_max[i],
+                             .count = job->ask.setup.source_counts[i],
+                             .partition = job->ask.options.partition,
+                             .cancel_fd = job->stop.cancel_fd};
+        job->io.sources[i].number = i;
+        source_set(&job->io.sources[i], &job->ask.what->sources[i], &setup);
+    }
+}
+
+// Blocks that an earlier life of this worker made, and that others still read.
+static bool claim(Serve *s, Unpack *from) {
+    WireBlocks blocks = {0};
+    SbMemory *memory = &s->job->machine.memory;
+    bool good = wire_get_blocks(from, &blocks);
+    for (uint32_t i = 0; i < blocks.count && good; i++) {
+        const WireBlock *block = &blocks.items[i];
+        good = arena_claim(memory->arena, block->at, block->bytes);
+        // What is there may be more than the account of a fresh life would take.
+        if (good) memory->used += block->bytes;
+    }
+    wire_close_blocks(&blocks);
+    return good || no_welcome(s, "the arena of the worker is not what it was told");
+}
+
+// The first block of the arena, in every life: the coordinator looks there for what this one died
+// of.
+static bool open_notes(Serve *s) {
+    s->notes = arena_take(s->job->machine.memory.arena, ARENA_UNIT);
+    if ((char *)s->notes != arena_space_of(&s->space, s->node))
+        return no_welcome(s, "the arena of the worker is not empty");
+    memset(s->notes, 0, ARENA_UNIT);
+    return true;
+}
+
+static bool take_welcome(Serve *s, Unpack from) {
+    Job *job = s->job;
+    Welcome welcome;
+    Unpack peek = from;
+    if (s->ready || !wire_get_welcome_head(&peek, &welcome))
+        return no_welcome(s, "a WELCOME that is none of this job");
+    job->ask.options.partition = welcome.partition;
+    set_sources(job);
+    if (!wire_get_welcome(&from, &welcome, job->ask.what, job->io.sources))
+        return no_welcome(s, "a WELCOME that is none of this job");
+    enum : int64_t { KEEP_MAX = 64 << 20, KEEP_SHARE = 8 };
+    int64_t keep = welcome.memory / KEEP_SHARE < KEEP_MAX ? welcome.memory / KEEP_SHARE : KEEP_MAX;
+    // What the arena keeps is no one else's.
+    sb_memory_open(&job->machine.memory, welcome.memory - keep);
+    job->machine.memory.block_max = welcome.block_max;
+    job->machine.memory.arena = arena_open(&s->space, s->node);
+    if (!job->machine.memory.arena) return trouble_no_memory(&job->trouble, "for the arena");
+    if (!open_notes(s)) return false;
+    arena_keep(job->machine.memory.arena, keep);
+    s->kept = keep;
+    sb_memory_keep(&job->machine.memory);
+    return slots_open(&job->machine.slots, job->ask.what, &job->ask.options, welcome.threads,
+                      &job->trouble) &&
+           claim(s, &from) && fills_open(s, &welcome) &&
+           pool_open(&job->machine.pool, welcome.threads, &job->trouble);
+}
+
+// ---- hearing: on the thread of the links --------------------------------------------------------
+
+static void keep_order(Serve *s, const Frame *frame) {
+    Order *order = malloc(sizeof *order + (size_t)frame->len);
+    if (!order) {
+        s->over = s->failed = true;
+        trouble_no_memory(&s->job->trouble, "for a message");
+        return;
+    }
+    *order = (Order){.kind = frame->kind, .len = frame->len};
+    memcpy(order->bytes, frame->bytes, (size_t)frame->len);
+    if (s->last) s->last->next = order;
+    else s->first = order;
+    s->last = order;
+    pthread_cond_signal(&s->changed);
+}
+
+static bool start(Serve *s, Unpack *from) {
+    WireChain chain;
+    if (!wire_get_chain(from, &chain) || chain.stage >= s->job->ask.what->stage_count) return false;
+    StageRun *run = &s->runs[chain.stage];
+    if (!inputs_open(s, run)) return false;
+    units_chain_set(&run->units, chain.ordinal, chain.start.begin, chain.start.lines);
+    return true;
+}
+
+static bool free_blocks(Serve *s, Unpack *from) {
+    WireBlocks blocks = {0};
+    bool good = wire_get_blocks(from, &blocks);
+    for (uint32_t i = 0; i < blocks.count && good; i++)
+        sb_memory_give_shared(&s->job->machine.memory, blocks.items[i].at, blocks.items[i].bytes);
+    wire_close_blocks(&blocks);
+    return good;
+}
+
+static void give_way(Serve *s) {
+    for (uint32_t i = 0; i < s->job->ask.what->stage_count; i++)
+        if (s->runs[i].opened) units_chain_give_way(&s->runs[i].units);
+}
+
+static bool take_cases(Serve *s, Unpack *from) {
+    bool good = true;
+    for (GuardCase is; good && wire_get_case(from, &is);) good = guards_set(&s->job->guards, &is);
+    return good && !from->bad;
+}
+
+// Foreign code of some stage keeps more than its tasks may have. A task has come to its end in this
+// life, so the next life comes further.
+static void look_at_wear(Serve *s) {
+    const SbJob *what = s->job->ask.what;
+    int64_t threads = s->job->machine.pool.parallel.threads;
+    bool worn = false;
+    for (uint32_t i = 0; i < what->stage_count; i++) {
+        int64_t most = what->stages[i].memory * threads;
+        worn |= most > 0 && s->job->guards.kept[i] > most;
+    }
+    if (!worn) return;
+    pthread_mutex_lock(&s->lock);
+    s->worn = s->over = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    guards_end(&s->job->guards);
+}
+
+// What keeps memory for the next task of the stage.
+static bool close_stage(Serve *s, Unpack *from) {
+    uint32_t stage = (uint32_t)unpack_number(from);
+    if (from->bad || stage >= s->job->ask.what->stage_count) return false;
+    if (s->tries) return true;  // The trial closes its stage itself.
+    if (s->runs[stage].opened) stage_close(&s->runs[stage]);
+    fills_close_stage(s, stage);
+    return true;
+}
+
+static bool limit_memory(Serve *s, Unpack *from) {
+    int64_t limit = unpack_number(from);
+    if (from->bad || limit <= 0) return false;
+    sb_memory_limit(&s->job->machine.memory, limit - s->kept);
+    return true;
+}
+
+// The lock is held. False: it is no message of this job.
+static bool obey(Serve *s, const Frame *frame) {
+    Unpack from = {frame->bytes, frame->bytes + frame->len, false};
+    switch ((WireKind)frame->kind) {
+    case WIRE_WELCOME:
+        s->ready = take_welcome(s, from);
+        pthread_cond_broadcast(&s->changed);
+        return s->ready;
+    case WIRE_ASK:
+    case WIRE_FLUSH: keep_order(s, frame); return true;
+    case WIRE_TRY:
+        s->tries = true;
+        keep_order(s, frame);
+        return true;
+    case WIRE_CASES: return take_cases(s, &from);
+    case WIRE_CANCEL: serve_cancel(s, (uint32_t)unpack_number(&from)); return !from.bad;
+    case WIRE_START: return start(s, &from);
+    case WIRE_GIVE_WAY: give_way(s); return true;
+    case WIRE_FREE: return free_blocks(s, &from);
+    case WIRE_CLOSE: return close_stage(s, &from);
+    case WIRE_MEMORY: return limit_memory(s, &from);
+    case WIRE_STOP: s->over = true; return true;
+    case WIRE_LEAVE:
+    case WIRE_PING: return true;  // Below, without the lock.
+    case WIRE_HELLO:
+    case WIRE_MADE:
+    case WIRE_FLUSHED:
+    case WIRE_CHAIN:
+    case WIRE_LEAVES:
+    case WIRE_TRIED:
+    case WIRE_PONG:
+    case WIRE_KINDS: break;
+    }
+    return false;
+}
+
+static void on_frame(void *self, PeerId peer, const Frame *frame) {
+    (void)peer;
+    Serve *s = self;
+    pthread_mutex_lock(&s->lock);
+    if (frame->kind == WIRE_WELCOME) link_open(&s->link, frame->epoch);
+    Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
+    bool early = !s->ready && frame->kind != WIRE_WELCOME;
+    bool good = !early && link_take(&s->link, &message) && obey(s, frame);
+    if (!good && s->job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&s->job->trouble, TROUBLE_WORKER_OTHER,
+                    "a message (%s) that is none of this job", wire_kind_name(frame->kind));
+    s->failed |= !good;
+    s->over |= !good;
+    bool over = s->over;
+    if (over) pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    if (over) guards_end(&s->job->guards);
+    Unpack from = {frame->bytes, frame->bytes + frame->len, false};
+    Text nothing = {0};
+    if (good && frame->kind == WIRE_LEAVE) {
+        serve_leave(s, (uint32_t)unpack_number(&from));
+        look_at_wear(s);
+    }
+    if (good && frame->kind == WIRE_PING) serve_say(s, WIRE_PONG, &nothing);
+}
+
+// A worker whose coordinator is gone has nothing to do.
+static void on_closed(void *self, PeerId peer, LinkEnd why, const char *text) {
+    (void)peer, (void)why, (void)text;
+    Serve *s = self;
+    pthread_mutex_lock(&s->lock);
+    s->over = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    guards_end(&s->job->guards);
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+static Order *next_order(Serve *s) {
+    pthread_mutex_lock(&s->lock);
+    while (!s->first && !s->over) pthread_cond_wait(&s->changed, &s->lock);
+    Order *order = s->over ? nullptr : s->first;
+    if (order) s->first = order->next;
+    if (order && !s->first) s->last = nullptr;
+    pthread_mutex_unlock(&s->lock);
+    return order;
+}
+
+static bool open_runs(Serve *s) {
+    Job *job = s->job;
+    s->runs = calloc(job->ask.what->stage_count + 1, sizeof *s->runs);
+    bool good = s->runs || trouble_no_memory(&job->trouble, "for the stages");
+    for (uint32_t i = 0; i < job->ask.what->stage_count && good; i++)
+        good = stage_prepare(&s->runs[i], job, i);
+    return good;
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+// False: it is over before it has begun.
+static bool is_welcome(Serve *s) {
+    pthread_mutex_lock(&s->lock);
+    while (!s->ready && !s->over) pthread_cond_wait(&s->changed, &s->lock);
+    bool ready = s->ready;
+    pthread_mutex_unlock(&s->lock);
+    return ready;
+}
+
+static void serve_thread(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    Serve *s = arg;
+    crash_mark(&s->notes[thread].signal);
+    for (Order *order; (order = next_order(s)); free(order)) {
+        if (order->kind == WIRE_FLUSH) serve_flush(s, order);
+        else if (order->kind == WIRE_TRY) serve_try(s, order, thread);
+        else serve_ask(s, order, thread);
+    }
+    crash_mark(nullptr);
+}
+
+static bool connect_links(Serve *s, int socket) {
+    enum : int64_t { QUEUE_BYTES = 256 << 20, TIMEOUT = 60'000'000'000 };
+    LinksSetup setup = {.calls = {.frame = on_frame, .closed = on_closed}, .self = s,
+                        .timeout_ns = TIMEOUT, .queue_bytes_max = QUEUE_BYTES, .peers_max = 1};
+    s->links = links_open(&setup, &s->job->trouble);
+    return s->links && links_adopt(s->links, socket, &s->coordinator, &s->job->trouble);
+}
+
+static bool serve(Serve *s, int socket) {
+    if (!arena_space_join(&s->space, s->node))
+        return trouble_set(&s->job->trouble, TROUBLE_WORKER,
+                           "the memory of the job cannot be mapped: %s", strerror(errno));
+    if (!open_runs(s) || !connect_links(s, socket)) return false;
+    failpoint("worker-born");
+    say_hello(s);
+    SbParallel *parallel = &s->job->machine.pool.parallel;
+    if (!is_welcome(s)) return !s->failed;
+    if (!signals_open(s)) return false;
+    parallel->each(parallel, parallel->threads, serve_thread, s);
+    signals_close(s);
+    return !s->failed;
+}
+
+static void close_all(Serve *s) {
+    for (uint32_t i = 0; i < s->task_max; i++) serve_leave(s, i);
+    for (Order *order = s->first, *next; order; order = next) {
+        next = order->next;
+        free(order);
+    }
+    for (uint32_t i = 0; s->runs && i < s->job->ask.what->stage_count; i++)
+        if (s->runs[i].job) stage_finish(&s->runs[i]);
+    fills_close(s);
+    arena_close(s->job->machine.memory.arena);
+    arena_space_close(&s->space);
+    free(s->tasks);
+    free(s->canceled);
+    free(s->runs);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+}
+
+int serve_run(Job *job, const Inherited *inherited) {
+    Serve s = {.job = job, .space = inherited->space, .node = inherited->node};
+    process_follow();
+    pthread_mutex_init(&s.lock, nullptr);
+    pthread_cond_init(&s.changed, nullptr);
+    bool good = serve(&s, inherited->socket);
+    if (s.links) links_close(s.links);
+    close_all(&s);
+    return good ? (s.worn ? WORKER_WORN : 0) : trouble_exit_code(&job->trouble);
+}

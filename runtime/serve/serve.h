@@ -1,0 +1,12 @@
+// Serve: the life of a worker process, from its first message to its exit.
+#ifndef SBC_RUNTIME_SERVE_SERVE_H
+#define SBC_RUNTIME_SERVE_SERVE_H
+
+#include "runtime/job.h"
+#include "runtime/worker.h"
+
+// Runs the worker until it is told to stop or loses the coordinator. What needs no input is open:
+// options, parameters, setup, edges. Returns the exit code; what is wrong is in job->trouble.
+int serve_run(Job *job, const Inherited *inherited);
+
+#endif

@@ -1,0 +1,149 @@
+// What the files of a worker share. Nobody else includes it.
+//
+//   serve.c   the life of the worker, its threads and messages
+//   work.c    what a thread does about an ASK
+//   signals.c SIGTERM
+//   trial.c   rows that ended foreign code
+//   inputs.c  what stages read: files, and rows in arenas
+//   breakers.c  breakers that its tasks fill
+#ifndef SBC_RUNTIME_SERVE_STATE_H
+#define SBC_RUNTIME_SERVE_STATE_H
+
+#include "runtime/core.h"
+#include "runtime/serve/serve.h"
+#include "runtime/wire.h"
+
+#include <pthread.h>
+
+// A task that has begun here, from its first ASK to its LEAVE. One thread at most is at it.
+typedef struct Served {
+    SbTaskState *state;
+    StageRun    *run;
+    Unit         unit;
+    bool         prepared;  // The rows of the unit are fixed.
+    bool         tries;     // It is a trial, out of turn: nobody hears where the next unit begins.
+    bool         file_open; // A file of the source is held for it.
+    int64_t      made;      // Rows of the unit that were judged.
+    struct StageFills *fills;  // Breakers that it fills; nullptr: none.
+    uint32_t     lane;      // The part of these breakers that it fills.
+    bool         holds_lane;  // Until its unit ends nobody else fills that part.
+} Served;
+
+// A part of breakers, and the writer of its runs.
+typedef struct Lane {
+    pthread_mutex_t runs;   // Held while a task fills it, or somebody empties it.
+    bool            held;   // A task is within a unit. The lock of Serve guards it.
+} Lane;
+
+// Breakers that a stage fills here.
+typedef struct StageFills {
+    SbBreakerState **states;  // By number of the breaker; nullptr: it fills none.
+    uint64_t   *after;        // By lane: the last unit with rows in it.
+    bool        groups;       // Some are groups.
+} StageFills;
+
+typedef struct Fills {
+    Lane       *lanes;
+    uint32_t    lane_count;   // 0: no task of a worker fills breakers.
+    uint32_t    first_file;   // Of lanes, in the spill folder.
+    bool        spills;       // There is a folder.
+    Spill       spill;
+    StageFills *stages;       // By number of the stage.
+} Fills;
+
+// A message that waits for a thread.
+typedef struct Order {
+    struct Order *next;
+    uint16_t kind;
+    int64_t  len;
+    char     bytes[];
+} Order;
+
+typedef struct Serve {
+    Job        *job;
+    StageRun   *runs;        // By number of the stage.
+    ArenaSpace  space;
+    uint32_t    node;
+    Links      *links;
+    PeerId      coordinator;
+    pthread_mutex_t lock;    // Guards all below, and the spare tasks and partitions of stages.
+    pthread_cond_t  changed;
+    Order      *first, *last;
+    Served    **tasks;       // By number of the task.
+    bool       *canceled;    // By number of the task: no thread has taken its ASK yet.
+    uint32_t    task_max;
+    Fills       fills;
+    Link        link;        // Numbers of messages.
+    int64_t     kept;        // Bytes that the arena may keep, which are not the account's.
+    pthread_t   asker;       // Waits for SIGTERM.
+    bool        ready;       // It has been welcomed.
+    bool        over;
+    bool        failed;      // It could not do what it was told: job->trouble.
+    bool        tries;       // A trial is to come, or is under way.
+    bool        worn;        // Foreign code keeps more memory than its steps give: it ends.
+    GuardNote  *notes;       // By thread, at the beginning of the arena.
+} Serve;
+
+// Says something to the coordinator. The text is closed.
+void serve_say(Serve *s, WireKind kind, Text *text);
+// The worker cannot go on: job->trouble is set.
+void serve_fail(Serve *s);
+
+// ---- signals.c ----------------------------------------------------------------------------------
+
+// From now on SIGTERM asks to leave. Before that it ends the process.
+bool signals_open(Serve *s);
+void signals_close(Serve *s);
+
+// ---- work.c: without the lock -------------------------------------------------------------------
+
+// Makes a partition, or says why there is none.
+void serve_ask(Serve *s, const Order *order, uint32_t thread);
+// Reads an ASK. False: it is none of this job. `ask->quota` has room for all terminals.
+bool serve_get_ask(Serve *s, Unpack *from, Ask *ask);
+// A task of that number, for a trial, at the first of its rows. nullptr: there is no memory, or a
+// unit before comes first.
+Served *serve_begin(Serve *s, const Ask *ask);
+// An empty partition for it. nullptr: no memory.
+Partition *serve_partition(Serve *s, Served *task, const Ask *ask);
+// Nobody wants what the task makes, or will make. The lock is held.
+void serve_cancel(Serve *s, uint32_t number);
+// Gives back what the task holds.
+void serve_leave(Serve *s, uint32_t task);
+
+// ---- trial.c ------------------------------------------------------------------------------------
+
+// Tries the rows that the order names, and says what came of it.
+void serve_try(Serve *s, const Order *order, uint32_t thread);
+// ---- breakers.c ---------------------------------------------------------------------------------
+
+// What the worker was told of them. The lock is held, as in the next two. False: job->trouble.
+bool fills_open(Serve *s, const Welcome *welcome);
+// Opens the breakers that the stage fills, once it is open.
+bool fills_open_stage(Serve *s, StageRun *run);
+void fills_close_stage(Serve *s, uint32_t stage);
+void fills_close(Serve *s);
+// Before a task runs: it has a lane, if it needs one. False: *trouble.
+bool fills_take_lane(Serve *s, Served *task, Trouble *trouble);
+// Runs the task until the partition ends.
+void fills_run(Serve *s, Served *task, Partition *partition);
+// What came of it: the lane of a unit that has ended is free. Spilling may have failed.
+void fills_ran(Serve *s, Served *task, const Partition *partition, Trouble *trouble);
+// The task has taken its first rows of a unit back, and waits: its lane is free.
+void fills_went_back(Serve *s, Served *task);
+// The task is over. The lock is held.
+void fills_let_go(Serve *s, Served *task);
+// Hands over what a stage has put into breakers.
+void serve_flush(Serve *s, const Order *order);
+
+// ---- inputs.c -----------------------------------------------------------------------------------
+
+// Opens what the stage reads, once. The lock is held. False: job->trouble.
+bool inputs_open(Serve *s, StageRun *run);
+// Reads the unit and fixes its rows, and tells the coordinator where the next one begins. False:
+// the buffer of the task has to ask, a unit before comes first, or *trouble.
+bool inputs_prepare(Serve *s, Served *task, const Ask *ask, Trouble *trouble);
+// The file of the task's unit is not needed for it any more. The lock is held.
+void inputs_let_go(Served *task);
+
+#endif

@@ -1,0 +1,66 @@
+#include "runtime/wire/ask.h"
+
+const char *wire_kind_name(uint16_t kind) {
+    static const char *const names[] = {
+#define TO_WORKER(name, doc) #name,
+#define TO_COORDINATOR(name, doc) #name,
+#include "runtime/wire/kinds.def"
+    };
+    return kind < WIRE_KINDS ? names[kind] : "?";
+}
+
+// ---- units --------------------------------------------------------------------------------------
+
+#define UNIT_FIELDS(NUMBER)                                                                       \
+    NUMBER(ordinal) NUMBER(file) NUMBER(first) NUMBER(last) NUMBER(range_begin) NUMBER(range_end) \
+    NUMBER(begin) NUMBER(end) NUMBER(offset) NUMBER(lines) NUMBER(next) NUMBER(next_lines)        \
+    NUMBER(long_row.is) NUMBER(long_row.begin) NUMBER(long_row.length) NUMBER(long_row.lines)     \
+    NUMBER(long_row.open)
+
+void wire_put_unit(Text *text, const Unit *is) { UNIT_FIELDS(PACK_NUMBER) }
+
+void wire_get_unit(Unpack *from, Unit *is) { UNIT_FIELDS(UNPACK_NUMBER) }
+
+// ---- asks ---------------------------------------------------------------------------------------
+
+#define ASK_FIELDS(NUMBER)                                                                  \
+    NUMBER(task) NUMBER(stage) NUMBER(rows) NUMBER(splits) NUMBER(goes_back) NUMBER(starts) \
+    NUMBER(start.begin) NUMBER(start.lines) NUMBER(asks_from) NUMBER(weight)
+
+void wire_put_ask(Text *text, const SbStage *stage, const Ask *is) {
+    ASK_FIELDS(PACK_NUMBER)
+    for (uint32_t t = 0; t < stage->terminal_count; t++) pack_number(text, is->quota[t]);
+    if (is->rows == ASK_ON) return;
+    wire_put_unit(text, &is->unit);
+    for (int side = 0; side < 2; side++)
+        pack_number(text, (int64_t)(uintptr_t)is->entries[side]);
+}
+
+bool wire_peek_ask(Unpack from, uint32_t *task, uint32_t *stage) {
+    *task = (uint32_t)unpack_number(&from);
+    *stage = (uint32_t)unpack_number(&from);
+    return !from.bad;
+}
+
+bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *is) {
+    ASK_FIELDS(UNPACK_NUMBER)
+    for (uint32_t t = 0; t < stage->terminal_count; t++) is->quota[t] = unpack_number(from);
+    if (from->bad || is->rows > ASK_MORE) return false;
+    if (is->rows == ASK_ON) return true;
+    is->unit = (Unit){0};
+    wire_get_unit(from, &is->unit);
+    for (int side = 0; side < 2; side++)
+        is->entries[side] = (const SbEntry *const *)(uintptr_t)unpack_number(from);
+    return !from->bad;
+}
+
+// ---- where units begin --------------------------------------------------------------------------
+
+#define CHAIN_FIELDS(NUMBER) NUMBER(stage) NUMBER(ordinal) NUMBER(start.begin) NUMBER(start.lines)
+
+void wire_put_chain(Text *text, const WireChain *is) { CHAIN_FIELDS(PACK_NUMBER) }
+
+bool wire_get_chain(Unpack *from, WireChain *is) {
+    CHAIN_FIELDS(UNPACK_NUMBER)
+    return !from->bad;
+}

@@ -1,0 +1,62 @@
+// Ask: what a worker is to do for a task: begin with a unit or with rows, go on, and how far.
+#ifndef SBC_RUNTIME_WIRE_ASK_H
+#define SBC_RUNTIME_WIRE_ASK_H
+
+#include "runtime/host.h"
+#include "runtime/input.h"
+#include "runtime/abi/program.h"
+
+typedef enum WireKind : uint16_t {
+#define TO_WORKER(name, doc) WIRE_##name,
+#define TO_COORDINATOR(name, doc) WIRE_##name,
+#include "runtime/wire/kinds.def"
+    WIRE_KINDS,
+} WireKind;
+
+// "HELLO"; "?" of a kind that there is not.
+const char *wire_kind_name(uint16_t kind);
+
+// From which rows the task makes its partition.
+typedef enum AskRows : uint8_t {
+    ASK_BEGIN,  // The first of `unit`; the task is new.
+    ASK_ON,     // Those after its last partition.
+    ASK_MORE,   // The first of `unit`; batches of rows go on from those before.
+} AskRows;
+
+// Numbers of a unit go over the wire. Where its text and its rows lie does not (Unit.text,
+// Unit.entries), nor what holds them.
+typedef struct Ask {
+    uint32_t  task, stage;
+    AskRows   rows;
+    bool      splits;      // As SbTask's.
+    bool      goes_back;   // Where there is no memory for the rows, the task goes back and says so.
+    bool      starts;      // `start` is known.
+    UnitsChain start;      // Where the rows of a chained unit begin.
+    Unit      unit;
+    const SbEntry *const *entries[2];  // Rows of edges; nullptr: there are none.
+    int64_t   asks_from;   // As UnitBuffer's.
+    int64_t   weight;      // As Partition's.
+    int64_t  *quota;       // By terminal, as Partition's. The caller's room.
+} Ask;
+
+void wire_put_unit(Text *text, const Unit *unit);
+void wire_get_unit(Unpack *from, Unit *unit);
+
+void wire_put_ask(Text *text, const SbStage *stage, const Ask *ask);
+// Reads the numbers of the task and the stage only.
+bool wire_peek_ask(Unpack from, uint32_t *task, uint32_t *stage);
+// `quota` has room for the terminals of the stage. False: these bytes are no such message.
+bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *ask);
+
+// ---- where units begin --------------------------------------------------------------------------
+
+typedef struct WireChain {
+    uint32_t stage;
+    uint64_t ordinal;      // Of the unit that begins there.
+    UnitsChain start;
+} WireChain;
+
+void wire_put_chain(Text *text, const WireChain *chain);
+bool wire_get_chain(Unpack *from, WireChain *chain);
+
+#endif

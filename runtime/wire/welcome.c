@@ -1,0 +1,35 @@
+#include "runtime/wire/welcome.h"
+
+#include "runtime/input.h"
+
+#define HELLO_FIELDS(NUMBER, SUM) \
+    NUMBER(abi) NUMBER(wire) NUMBER(node) NUMBER(pid) SUM(program)
+#define WELCOME_FIELDS(NUMBER) \
+    NUMBER(memory) NUMBER(block_max) NUMBER(partition) NUMBER(threads) NUMBER(lanes) \
+    NUMBER(first_file)
+
+void wire_put_hello(Text *text, const Hello *is) { HELLO_FIELDS(PACK_NUMBER, PACK_SUM) }
+
+bool wire_get_hello(Unpack *from, Hello *is) {
+    HELLO_FIELDS(UNPACK_NUMBER, UNPACK_SUM)
+    return !from->bad;
+}
+
+void wire_put_welcome(Text *text, const Welcome *is, const SbJob *what, const Source *sources) {
+    WELCOME_FIELDS(PACK_NUMBER)
+    pack_string(text, is->spill);
+    for (uint32_t s = 0; s < what->source_count; s++) source_pack(text, &sources[s]);
+}
+
+bool wire_get_welcome_head(Unpack *from, Welcome *is) {
+    WELCOME_FIELDS(UNPACK_NUMBER)
+    is->spill = unpack_string(from);
+    return !from->bad;
+}
+
+bool wire_get_welcome(Unpack *from, Welcome *is, const SbJob *what, Source *sources) {
+    bool good = wire_get_welcome_head(from, is);
+    for (uint32_t s = 0; s < what->source_count && good; s++)
+        good = source_unpack(from, &sources[s]);
+    return good;
+}
