@@ -6,6 +6,7 @@
 #define SBC_STDLIB_ROOM_AGGREGATE_H
 
 #include "stdlib/aggregate/aggregate.h"
+#include "stdlib/aggregate/approx.h"
 #include "stdlib/aggregate/held.h"
 
 #endif

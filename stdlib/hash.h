@@ -8,5 +8,6 @@
 #include "stdlib/hash/hash.h"
 #include "stdlib/hash/identity.h"
 #include "stdlib/hash/key.h"
+#include "stdlib/hash/minhash.h"
 
 #endif

@@ -10,8 +10,11 @@
 #include "stdlib/text/lines.h"
 #include "stdlib/text/list_build.h"
 #include "stdlib/text/not_text.h"
+#include "stdlib/text/path.h"
+#include "stdlib/text/resemble.h"
 #include "stdlib/text/string.h"
 #include "stdlib/text/text_out.h"
+#include "stdlib/text/url.h"
 #include "stdlib/text/utf8.h"
 
 #endif

@@ -132,6 +132,9 @@ typedef struct SbKept {
     uint64_t order;
 } SbKept;
 
+// min and max are inlined; a value that may be kept goes to the functions of any type.
+int32_t sb_min_add_any(SbCall *call, SbKept *state, const SbType *type, const void *x);
+int32_t sb_max_add_any(SbCall *call, SbKept *state, const SbType *type, const void *x);
 GENERIC(sb_min, SbKept)
 int32_t sb_min_end(SbCall *call, const SbKept *state, const SbType *type, void *out);
 GENERIC(sb_max, SbKept)
@@ -253,6 +256,17 @@ CALLED(sb_quantile_u64, SbSample, uint64_t)
 int32_t sb_quantile_u64_end(SbCall *call, const SbSample *state, double fraction, double *out);
 CALLED(sb_median_u64, SbSample, uint64_t)
 int32_t sb_median_u64_end(SbCall *call, const SbSample *state, double *out);
+
+// Of durations and dates: in microseconds, halves away from zero, and in days, rounded down.
+CALLED(sb_quantile_duration, SbSample, int64_t)
+int32_t sb_quantile_duration_end(SbCall *call, const SbSample *state, double fraction,
+                                 int64_t *out);
+CALLED(sb_median_duration, SbSample, int64_t)
+int32_t sb_median_duration_end(SbCall *call, const SbSample *state, int64_t *out);
+CALLED(sb_quantile_date, SbSample, int32_t)
+int32_t sb_quantile_date_end(SbCall *call, const SbSample *state, double fraction, int32_t *out);
+CALLED(sb_median_date, SbSample, int32_t)
+int32_t sb_median_date_end(SbCall *call, const SbSample *state, int32_t *out);
 
 #define SAMPLED(name)                                                                             \
     int32_t name##_add(SbCall *call, SbSample *state, const SbType *type, SbDecimal x);           \

@@ -3,8 +3,7 @@
 // Of n values in order, fraction q stands at place q (n - 1), counted from 0. Between two values
 // it is a + (b - a) t, t the part after the point. nan is the greatest value, -0.0 counts as 0.0.
 #include "stdlib/aggregate/aggregate.h"
-
-#include <string.h>
+#include "stdlib/aggregate/sample_keys.h"
 
 static int32_t reserve(SbCall *call, SbSample *state, uint64_t count) {
     if (state->count + count <= state->room) return SB_OK;
@@ -32,23 +31,8 @@ int32_t sb_quantile_f64_merge(SbCall *call, SbSample *into, const SbSample *from
     return SB_OK;
 }
 
-// A number whose unsigned order is that of the values.
-static uint64_t key_of(double x) {
-    x = x != x ? (double)__builtin_nanf("") : x + 0.0;
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-static double value_of(uint64_t key) {
-    uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 // Sorts by bytes, the lowest first; a byte that all keys share costs one count.
-static uint64_t *sort_keys(uint64_t *keys, uint64_t *spare, uint64_t count) {
+uint64_t *sb_sort_keys(uint64_t *keys, uint64_t *spare, uint64_t count) {
     for (int shift = 0; shift < 64; shift += 8) {
         uint64_t places[256] = {};
         for (uint64_t i = 0; i < count; i++) places[keys[i] >> shift & 0xff]++;
@@ -73,15 +57,15 @@ int32_t sb_quantile_f64_end(SbCall *call, const SbSample *state, double fraction
     int64_t bytes = (int64_t)(state->count * sizeof(uint64_t));
     uint64_t *keys = sb_alloc(call, bytes), *spare = keys ? sb_alloc(call, bytes) : nullptr;
     if (!spare) return SB_FAULT_TOO_LARGE;
-    for (uint64_t i = 0; i < state->count; i++) keys[i] = key_of(state->values[i]);
-    keys = sort_keys(keys, spare, state->count);
+    for (uint64_t i = 0; i < state->count; i++) keys[i] = sb_sample_key(state->values[i]);
+    keys = sb_sort_keys(keys, spare, state->count);
     double place = fraction * (double)(state->count - 1);
     uint64_t at = (uint64_t)place;
     if (at >= state->count - 1) at = state->count - 1;
-    double part = place - (double)at, low = value_of(keys[at]);
+    double part = place - (double)at, low = sb_sample_value(keys[at]);
     *out = low;
     if (part > 0 && at + 1 < state->count) {
-        *out = low + (value_of(keys[at + 1]) - low) * part;
+        *out = low + (sb_sample_value(keys[at + 1]) - low) * part;
     }
     return SB_OK;
 }

@@ -34,7 +34,7 @@ int32_t sb_value_copy(SbCall *call, const SbType *type, void *to, const void *fr
     if (!sb_is_valid(type, from)) return SB_OK;
     switch ((SbKind)type->kind) {
     case SB_STR: case SB_BYTES: case SB_JSON: return copy_text(call, to);
-    case SB_LIST: return copy_list(call, type->elem, to);
+    case SB_LIST: case SB_TENSOR: return copy_list(call, type->elem, to);
     case SB_STRUCT:
         for (uint32_t i = 0; i < type->field_count; i++) {
             const SbField *field = &type->fields[i];
@@ -68,12 +68,12 @@ static int32_t kept_value(const SbKept *state, const SbType *type, void *out) {
 
 // ---- min, max, first, last ----------------------------------------------------------------------
 
-int32_t sb_min_add(SbCall *call, SbKept *state, const SbType *type, const void *x) {
+int32_t sb_min_add_any(SbCall *call, SbKept *state, const SbType *type, const void *x) {
     if (state->value && sb_compare(type, x, state->value) >= 0) return SB_OK;
     return keep(call, state, 0, type, x);
 }
 
-int32_t sb_max_add(SbCall *call, SbKept *state, const SbType *type, const void *x) {
+int32_t sb_max_add_any(SbCall *call, SbKept *state, const SbType *type, const void *x) {
     if (state->value && sb_compare(type, x, state->value) <= 0) return SB_OK;
     return keep(call, state, 0, type, x);
 }
@@ -91,11 +91,11 @@ int32_t sb_last_add(SbCall *call, SbKept *state, uint64_t order, const SbType *t
 }
 
 int32_t sb_min_merge(SbCall *call, SbKept *into, const SbType *type, const SbKept *from) {
-    return from->value ? sb_min_add(call, into, type, from->value) : SB_OK;
+    return from->value ? sb_min_add_any(call, into, type, from->value) : SB_OK;
 }
 
 int32_t sb_max_merge(SbCall *call, SbKept *into, const SbType *type, const SbKept *from) {
-    return from->value ? sb_max_add(call, into, type, from->value) : SB_OK;
+    return from->value ? sb_max_add_any(call, into, type, from->value) : SB_OK;
 }
 
 int32_t sb_first_merge(SbCall *call, SbKept *into, const SbType *type, const SbKept *from) {
@@ -211,7 +211,7 @@ static SbSetKind set_kind(const SbType *type, const void *x, uint64_t *word) {
         if (type->precision <= 18) WORD(int64_t);
         return SB_SET_VALUES;
     case SB_STR: case SB_BYTES: case SB_JSON: return SB_SET_TEXTS;
-    case SB_LIST: case SB_STRUCT: return SB_SET_VALUES;
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR: return SB_SET_VALUES;
     }
     __builtin_trap();
 }

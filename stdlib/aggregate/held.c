@@ -1,17 +1,18 @@
 #include "stdlib/aggregate/held.h"
 
 #include "stdlib/aggregate/aggregate.h"
+#include "stdlib/aggregate/approx.h"
 
 static bool is_flat(const SbType *type) {
     return type->kind != SB_STR && type->kind != SB_BYTES && type->kind != SB_JSON &&
-           type->kind != SB_LIST && type->kind != SB_STRUCT;
+           !sb_is_sequence(type) && type->kind != SB_STRUCT;
 }
 
 // Recursion follows the type, whose depth the compiler limits.
 void sb_held_value(SbHolder *holder, const SbType *type, void *at) {
     char *value = at;
     if (type->nullable && !value[type->valid_offset]) return;
-    if (type->kind == SB_LIST) {
+    if (sb_is_sequence(type)) {
         SbList *list = at;
         int64_t size = type->elem->size;
         char *elems = holder->bytes(holder, &list->ptr, list->len * size, true);
@@ -130,4 +131,17 @@ void sb_held_sample(SbHolder *holder, const SbType *, void *at) {
     sample->room = sample->count;
     if (sample->count)
         holder->bytes(holder, &sample->values, (int64_t)(sample->count * sizeof(double)), true);
+}
+
+void sb_held_distinct_sketch(SbHolder *holder, const SbType *type, void *at) {
+    SbDistinctSketch *sketch = at;
+    if (sketch->registers) holder->bytes(holder, &sketch->registers, SB_SKETCH_REGISTERS, false);
+    else sb_held_words(holder, type, &sketch->few);
+}
+
+void sb_held_buckets(SbHolder *holder, const SbType *, void *at) {
+    SbBuckets *buckets = at;
+    if (buckets->room)
+        holder->bytes(holder, &buckets->slots, (int64_t)(buckets->room * sizeof *buckets->slots),
+                      true);
 }

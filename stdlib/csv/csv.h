@@ -53,10 +53,18 @@ typedef struct SbCsvFields {
     int64_t         begin;  // Of the row.
 } SbCsvFields;
 
-// The bytes of the fields fields[0, count) of a row with `delimiter` between them, in scratch
-// memory. ptr is null when that is out.
-SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
-                  char delimiter);
+// Columns whose bytes travel together.
+typedef struct SbCsvSpan {
+    const bool *pads;       // By field: spaces around the null word do not count.
+    SbStr       null_word;
+    uint32_t    count;
+    char        delimiter;  // Put between fields.
+} SbCsvSpan;
+
+// The bytes of the fields fields[0, span->count) of a row, in scratch memory. Nulls have no spaces
+// around them then. ptr is null when that memory is out.
+SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields,
+                  const SbCsvSpan *span);
 
 // Do the fields fields[0, count) stand side by side, in this order?
 bool sb_csv_straight(const uint32_t *fields, uint32_t count);

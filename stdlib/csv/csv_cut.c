@@ -19,16 +19,20 @@ bool sb_csv_has_quote(const char *text, int64_t begin, int64_t end, const SbCsvD
 static int64_t end_in_blocks(const SbCsvText *in, int64_t *pos, int64_t from) {
     SbCsvQuotes state = {.start = 1};
     SbCsvBlock block;
-    for (int64_t at = *pos; at + SB_CSV_BLOCK <= in->end; at += SB_CSV_BLOCK) {
-        if (!sb_csv_block(in, &state, at, &block)) return -1;
+    int64_t at = *pos, last = at - SB_CSV_BLOCK;  // The last block with a row end,
+    uint64_t last_feeds = 0;                      // and where they are.
+    for (; at + SB_CSV_BLOCK <= in->end; at += SB_CSV_BLOCK) {
+        if (!sb_csv_block(in, &state, at, &block)) break;
         const uint64_t feeds = block.newlines;
-        int64_t before = from - 1 - at;  // Bytes of the block where a row may not end yet.
+        const int64_t before = from - 1 - at;  // Bytes of the block where a row may not end yet.
         if (before < SB_CSV_BLOCK) {
             uint64_t late = before > 0 ? feeds >> before << before : feeds;
             if (late) return at + (int64_t)_tzcnt_u64(late) + 1;
         }
-        if (feeds) *pos = at + SB_CSV_BLOCK - (int64_t)_lzcnt_u64(feeds);
+        last = feeds ? at : last;
+        last_feeds = feeds ? feeds : last_feeds;
     }
+    if (last >= *pos) *pos = last + SB_CSV_BLOCK - (int64_t)_lzcnt_u64(last_feeds);
     return -1;
 }
 

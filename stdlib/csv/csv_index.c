@@ -23,7 +23,7 @@ typedef struct Scan {
     uint32_t  count;    // Ends written, those of rows that are not accepted included.
     int       comment;  // First byte of a comment, or -1.
     bool      high;     // Bytes beyond ASCII since `pos`.
-    bool      quotes;   // Quotes in the batch at hand.
+    bool      inner;    // Line ends inside quotes since `pos`.
     bool      quoted;   // The next region expects quotes.
 } Scan;
 
@@ -75,19 +75,48 @@ static Plain plain_batch(const Scan *scan, int64_t at, int64_t blocks) {
     };
 }
 
-// Appends the ends of one block; false when its quotes prove nothing, with nothing appended.
-static bool quoted_block(Scan *scan, SbCsvQuotes *state, int64_t at) {
-    SbCsvBlock block;
-    if (!sb_csv_block(&scan->in, state, at, &block)) return false;
-    scan->newlines += __builtin_popcountll(block.newlines);
-    scan->high |= block.high != 0;
-    scan->quotes |= block.quotes != 0;
-    uint32_t *const ends = scan->index->ends, *out = ends + scan->count;
-    out = sb_put_places(out, (uint32_t)block.separators, _mm256_set1_epi32((int)at));
-    out = sb_put_places(out, (uint32_t)(block.separators >> 32),
-                        _mm256_set1_epi32((int)at + BLOCK / 2));
-    scan->count = (uint32_t)(out - ends);
-    return true;
+// What a batch with quotes showed, up to the first block whose quotes prove nothing.
+typedef struct Quoted {
+    uint32_t count;     // Ends written in all.
+    int64_t  newlines;  // Outside quotes.
+    int64_t  at;        // After the last block.
+    bool     high, quotes, inner;
+} Quoted;
+
+// Appends the places of the bits of each mask, of the blocks from `at` on.
+[[gnu::noinline]]
+static uint32_t *put_masks(uint32_t *out, const uint64_t *masks, int64_t count, int64_t at) {
+    const __m256i half = _mm256_set1_epi32(BLOCK / 2);
+    __m256i base = _mm256_set1_epi32((int)at);
+    for (int64_t i = 0; i < count; i++) {
+        out = sb_put_places(out, (uint32_t)masks[i], base);
+        base = _mm256_add_epi32(base, half);
+        out = sb_put_places(out, (uint32_t)(masks[i] >> 32), base);
+        base = _mm256_add_epi32(base, half);
+    }
+    return out;
+}
+
+// Masks first and places next: both together need more registers than there are.
+[[gnu::noinline]]
+static Quoted quoted_batch(const Scan *scan, SbCsvQuotes *state, int64_t at, int64_t blocks) {
+    uint32_t *const ends = scan->index->ends;
+    uint64_t separators[BATCH_MAX], quotes = 0, inner = 0;
+    __m256i high = _mm256_setzero_si256();
+    int64_t newlines = 0, count = 0;
+    SbCsvQuotes now = *state;
+    for (SbCsvBlock block; count < blocks; count++) {
+        if (!sb_csv_block(&scan->in, &now, at + count * BLOCK, &block)) break;
+        separators[count] = block.separators;
+        newlines += __builtin_popcountll(block.newlines);
+        high = _mm256_or_si256(high, block.bytes);
+        quotes |= block.quotes;
+        inner |= block.inner;
+    }
+    *state = now;
+    uint32_t *out = put_masks(ends + scan->count, separators, count, at);
+    return (Quoted){(uint32_t)(out - ends), newlines, at + count * BLOCK,
+                    _mm256_movemask_epi8(high) != 0, quotes != 0, inner != 0};
 }
 
 // Accepts rows until `rows` are complete, while a line end stands where each should end. With
@@ -176,7 +205,8 @@ static bool check_utf8(Scan *scan, uint32_t first, int64_t begin) {
     return true;
 }
 
-// Proves what a batch appended. True when every complete row is good.
+// Proves what a batch appended, which had bytes beyond ASCII or not. True when every complete row
+// is good. Each row counts as one line.
 static bool accept(Scan *scan, bool high) {
     SbIndex *index = scan->index;
     const uint32_t fields = scan->in.field_count, first = index->rows;
@@ -197,8 +227,20 @@ static bool accept(Scan *scan, bool high) {
     if (!good) check_early(scan, first);
     if (scan->high | high) good &= check_utf8(scan, first, begin);
     scan->high = high | (scan->high & (index->rows == first));
-    index->lines += scan->quoted ? sb_lines_count(scan->in.text + begin, scan->pos - begin)
-                                 : index->rows - first;
+    index->lines += index->rows - first;
+    return good;
+}
+
+// As accept, of a batch that had line ends inside quotes or not.
+static bool accept_quoted(Scan *scan, bool high, bool inner) {
+    SbIndex *index = scan->index;
+    const uint32_t first = index->rows;
+    const int64_t begin = scan->pos;
+    const bool good = accept(scan, high);
+    const int64_t rows = index->rows - first;
+    if (scan->inner || inner)
+        index->lines += sb_lines_count(scan->in.text + begin, scan->pos - begin) - rows;
+    scan->inner = inner || (scan->inner && rows == 0);
     return good;
 }
 
@@ -223,7 +265,7 @@ static bool full(const Scan *scan) {
 static void start_region(Scan *scan) {
     scan->count = scan->index->rows * scan->in.field_count;
     scan->newlines = scan->index->rows;
-    scan->high = false;
+    scan->high = scan->inner = false;
 }
 
 // Both regions accept rows from scan->pos on, up to the first row that needs another look.
@@ -250,16 +292,13 @@ static void quoted_region(Scan *scan) {
     int calm = 0;  // Batches without quotes, in a row.
     for (int64_t batch = BATCH_MIN; !full(scan); batch = batch < BATCH_MAX ? batch * 2 : batch) {
         int64_t blocks = batch_blocks(scan, at, batch);
-        bool proved = blocks > 0, high = scan->high;
-        scan->high = scan->quotes = false;
-        for (; blocks > 0 && proved; blocks--) {
-            proved = quoted_block(scan, &state, at);
-            at += proved ? BLOCK : 0;
-        }
-        bool batch_high = scan->high;
-        scan->high = high;
-        if (!accept(scan, batch_high) || !proved) return;
-        calm = scan->quotes || state.inside ? 0 : calm + 1;
+        const Quoted quoted = quoted_batch(scan, &state, at, blocks);
+        const bool proved = blocks > 0 && quoted.at == at + blocks * BLOCK;
+        at = quoted.at;
+        scan->count = quoted.count;
+        scan->newlines += quoted.newlines;
+        if (!accept_quoted(scan, quoted.high, quoted.inner) || !proved) return;
+        calm = quoted.quotes || state.inside ? 0 : calm + 1;
         scan->quoted = calm < QUOTED_CALM;
         if (!scan->quoted) return;
     }

@@ -23,7 +23,9 @@ typedef struct SbCsvQuotes {
 // What a block holds, a bit for each byte.
 typedef struct SbCsvBlock {
     uint64_t newlines, separators;  // Outside quotes; separators are delimiters and LFs.
-    uint64_t quotes, high;          // Anywhere; high are bytes beyond ASCII.
+    uint64_t quotes;                // Anywhere.
+    uint64_t inner;                 // Line ends inside quotes.
+    __m256i  bytes;                 // Bytes of both halves, or'ed: one beyond ASCII shows.
 } SbCsvBlock;
 
 static inline __m256i sb_csv_load(const char *ptr) {
@@ -40,9 +42,9 @@ static inline uint64_t sb_csv_bits_equal(__m256i low, __m256i high, char byte) {
     return sb_csv_bits(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted));
 }
 
-static inline uint64_t sb_csv_prefix_xor(uint64_t mask) {
-    for (int shift = 1; shift < 64; shift *= 2) mask ^= mask << shift;
-    return mask;
+// Every second quote of a block, from the first one or, inside quotes, from the second one on.
+static inline uint64_t sb_csv_opening(uint64_t quotes, uint64_t inside) {
+    return _pdep_u64(0x5555555555555555 ^ inside, quotes);
 }
 
 // The block at `at`, which lies within the text; false when its quotes prove nothing.
@@ -53,9 +55,11 @@ static inline bool sb_csv_block(const SbCsvText *in, SbCsvQuotes *state, int64_t
     const uint64_t newline = sb_csv_bits_equal(a, b, '\n');
     const uint64_t quote = sb_csv_bits_equal(a, b, in->dialect->quote);
     const uint64_t delimiter = sb_csv_bits_equal(a, b, in->dialect->delimiter);
-    const uint64_t inside = sb_csv_prefix_xor(quote) ^ state->inside;  // With the opening quote.
+    const uint64_t opens = sb_csv_opening(quote, state->inside), closes = quote ^ opens;
+    // 2^close - 2^open is a bit for each byte from the opening quote to the one before the closing.
+    // A quote that is open at the start or the end of the block is so at bit 0 or bit 64.
+    const uint64_t inside = closes - opens + state->inside;
     const uint64_t separators = (newline | delimiter) & ~inside;
-    const uint64_t opens = quote & inside, closes = quote & ~inside;
     const uint64_t starts = separators | closes;
     if (opens & ~(starts << 1 | state->start)) return false;
     const uint64_t stray = (closes << 1 | state->closed) & ~(separators | opens);
@@ -65,7 +69,8 @@ static inline bool sb_csv_block(const SbCsvText *in, SbCsvQuotes *state, int64_t
         if (stray & ~(sb_csv_bits_equal(a, b, '\r') & feed_next)) return false;
     }
     *state = (SbCsvQuotes){(uint64_t)((int64_t)inside >> 63), starts >> 63, closes >> 63};
-    *block = (SbCsvBlock){newline & ~inside, separators, quote, sb_csv_bits(a, b)};
+    *block = (SbCsvBlock){newline & ~inside, separators, quote, newline & inside,
+                          _mm256_or_si256(a, b)};
     return true;
 }
 

@@ -1,5 +1,7 @@
 // The exact, byte-by-byte reader of CSV rows, and of quoted fields.
 #include "stdlib/csv/csv.h"
+#include "stdlib/csv/csv_quotes.h"
+#include "stdlib/text.h"
 
 #include <string.h>
 
@@ -79,23 +81,32 @@ int64_t sb_csv_skip(const SbCsvText *in, int64_t pos) {
     return pos;
 }
 
-SbStr sb_csv_unquote(SbCall *call, const char *ptr, int64_t len, char quote) {
-    const char *at = ptr + 1, *end = ptr + len - 1;
-    const char *doubled = memchr(at, quote, (size_t)(end - at));
-    if (!doubled) return (SbStr){at, end - at};
-    char *out = sb_alloc(call, len);
-    if (!out) return (SbStr){nullptr, 0};
+// The text [at, end), in which quotes are doubled. Writes whole vectors: what is written after the
+// end is written again, or lies in the slack.
+static SbStr halve_quotes(SbCall *call, const char *at, const char *end, char quote) {
+    enum { STEP = 32 };
+    char *out = sb_alloc(call, end - at);
     SbStr text = {out, 0};
-    while (doubled) {  // Copy up to and with the first of the two, go on after the second.
-        size_t part = (size_t)(doubled + 1 - at);
-        memcpy(out, at, part);
-        out += part;
-        at = doubled + 2;
-        doubled = memchr(at, quote, (size_t)(end - at));
+    while (out && at < end) {
+        const __m256i bytes = sb_csv_load(at);
+        const __m256i quotes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(quote));
+        const uint32_t found = (uint32_t)_mm256_movemask_epi8(quotes);
+        // Up to and with the first of the two, and on after the second.
+        const int64_t left = end - at, part = found ? (int64_t)_tzcnt_u32(found) + 1 : STEP;
+        _mm256_storeu_si256((__m256i *)out, bytes);
+        out += part < left ? part : left;
+        at += part + (found != 0);
     }
-    memcpy(out, at, (size_t)(end - at));
-    text.len = out + (end - at) - text.ptr;
+    text.len = out - text.ptr;
     return text;
+}
+
+SbStr sb_csv_unquote(SbCall *call, const char *ptr, int64_t len, char quote) {
+    const char *begin = ptr + 1, *end = ptr + len - 1;
+    for (const char *at = begin; at < end; at += 64)
+        if (bytes64_until(bytes64_hits(at, quote), end - at))
+            return halve_quotes(call, begin, end, quote);
+    return (SbStr){begin, end - begin};
 }
 
 static SbStr field_of(const SbCsvFields *row, uint32_t field) {
@@ -109,16 +120,29 @@ bool sb_csv_straight(const uint32_t *fields, uint32_t count) {
     return true;
 }
 
-SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
-                  char delimiter) {
-    int64_t len = count;
-    for (uint32_t i = 0; i < count; i++) len += field_of(row, fields[i]).len;
+static bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+// The null word where the field is that and spaces.
+static SbStr without_padding(SbStr field, SbStr null_word) {
+    SbStr word = field;
+    while (word.len && is_space(word.ptr[0])) word.ptr++, word.len--;
+    while (word.len && is_space(word.ptr[word.len - 1])) word.len--;
+    bool same = word.len == null_word.len &&
+                memcmp(word.ptr, null_word.ptr, (size_t)word.len) == 0;
+    return same ? null_word : field;
+}
+
+SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields,
+                  const SbCsvSpan *span) {
+    int64_t len = span->count;
+    for (uint32_t i = 0; i < span->count; i++) len += field_of(row, fields[i]).len;
     char *out = sb_alloc(call, len);
     if (!out) return (SbStr){nullptr, 0};
     char *at = out;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < span->count; i++) {
         SbStr field = field_of(row, fields[i]);
-        if (i) *at++ = delimiter;
+        if (span->pads[i]) field = without_padding(field, span->null_word);
+        if (i) *at++ = span->delimiter;
         memcpy(at, field.ptr, (size_t)field.len);
         at += field.len;
     }

@@ -48,7 +48,7 @@ int64_t sb_text_room(const SbType *type, const void *value) {
     const SbStr *text = value;
     if (is_text(type)) return text->len + 32;
     if (type->kind == SB_BYTES) return sb_base64_size(text->len);
-    if (type->kind == SB_LIST || type->kind == SB_STRUCT) return sb_json_size_max(type, value);
+    if (sb_is_sequence(type) || type->kind == SB_STRUCT) return sb_json_size_max(type, value);
     return SCALAR_MAX;
 }
 
@@ -88,7 +88,7 @@ char *sb_put_text(char *out, const SbType *type, const void *value) {
     case SB_DATE: return sb_put_date(out, *(const int32_t *)value);
     case SB_TIMESTAMP: return sb_put_timestamp(out, *(const int64_t *)value, type->unit);
     case SB_DURATION: return sb_put_duration(out, *(const int64_t *)value);
-    case SB_LIST: case SB_STRUCT: return sb_json_put_value(out, type, value);
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR: return sb_json_put_value(out, type, value);
     case SB_I8:
     case SB_I16:
     case SB_I32:

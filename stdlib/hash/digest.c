@@ -38,7 +38,7 @@ static double half_value(const SbType *type, const void *value) {
 }
 
 static int32_t hash_parts(SbCall *call, const SbType *type, const void *x, uint64_t *out) {
-    bool list = type->kind == SB_LIST;
+    bool list = sb_is_sequence(type);
     const SbList *items = x;
     int64_t count = list ? items->len : (int64_t)type->field_count;
     SbCall before = *call;
@@ -78,7 +78,7 @@ int32_t sb_hash_any(SbCall *call, const SbType *type, const void *x, uint64_t *o
                             type->scale);
         break;
     case SB_STR: case SB_BYTES: case SB_JSON: *out = sb_hash_text(READ(SbStr, x)); break;
-    case SB_LIST: case SB_STRUCT: return hash_parts(call, type, x, out);
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR: return hash_parts(call, type, x, out);
     }
     return SB_OK;
 }

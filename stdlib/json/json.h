@@ -83,6 +83,7 @@ typedef struct SbJsonForm {
     uint32_t         object_count;  // Wanted objects.
     uint32_t         next;          // The form of the line that came after one of this form.
     bool             paid;          // A line had it.
+    bool             slashes;       // A backslash stands between its values, in a key.
     SbJsonFormPart   parts[SB_JSON_FORM_PARTS + 1];
     SbJsonFormObject objects[SB_JSON_FORM_OBJECTS];
 } SbJsonForm;

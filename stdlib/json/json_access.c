@@ -120,7 +120,9 @@ static bool read_step(SbStr path, int64_t *at, Step *step) {
                                      : path.ptr[*at] != '.' && path.ptr[*at] != '['))
         ++*at;
     step->key = (SbStr){path.ptr + begin, *at - begin};
-    if (!quoted) return step->key.len > 0;
+    // The root of other languages: nearly always meant as that, and then no key.
+    bool root = first && step->key.len == 1 && step->key.ptr[0] == '$';
+    if (!quoted) return step->key.len > 0 && !root;
     return (*at)++ < path.len;
 }
 

@@ -1,9 +1,9 @@
 // JSON access: looking into a value of type json, whose grammar was checked when it was made.
 //
 // A path is keys and positions: "address.lines[0]", "[2].id", `"odd key".x`; "" is the value
-// itself. A negative position counts from the end. Of equal keys the first counts. What is not
-// there, and null, is null; a value of another kind is SB_FAULT_JSON_TYPE, a wrong path
-// SB_FAULT_BAD_ARGUMENT.
+// itself. A key $ in front has to be quoted. A negative position counts from the end. Of equal keys
+// the first counts. What is not there, and null, is null; a value of another kind is
+// SB_FAULT_JSON_TYPE, a wrong path SB_FAULT_BAD_ARGUMENT.
 #ifndef SBC_STDLIB_JSON_ACCESS_H
 #define SBC_STDLIB_JSON_ACCESS_H
 

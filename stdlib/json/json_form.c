@@ -83,8 +83,8 @@ static Unescaped without_escaped(uint64_t found, uint64_t slashes, bool inside) 
 // The quotes of a line while they are looked for.
 typedef struct Quotes {
     uint32_t *out;
-    bool      escaped;  // There is a backslash before here,
-    bool      inside;   // and it makes a pair with the next character.
+    uint32_t  slash;   // Where the first backslash is; UINT32_MAX: there is none before here.
+    bool      inside;  // The next character makes a pair with a backslash before it.
 } Quotes;
 
 // Appends the places of the quotes among the first `bytes` bytes of a block. False: there is a
@@ -105,7 +105,8 @@ typedef struct Quotes {
             const Unescaped rest = without_escaped(found, slashes, quotes->inside);
             found = rest.found;
             quotes->inside = rest.inside;
-            quotes->escaped = true;
+            if (slashes && quotes->slash == UINT32_MAX)
+                quotes->slash = place + (uint32_t)_tzcnt_u64(slashes);
         }
     }
     const __m256i base = _mm256_set1_epi32((int)place);
@@ -116,19 +117,28 @@ typedef struct Quotes {
 }
 
 // Fills forms->quotes with the places in the line of its quotes that no backslash stands before.
-// Their number; -1: a control character, or too many.
+// Their number; -1: a control character, or too many. *slash: where the first backslash is;
+// UINT32_MAX for none.
 static inline int64_t find_quotes(SbJsonForms *forms, const char *line, int64_t len,
-                                  bool *escaped) {
-    Quotes quotes = {.out = forms->quotes};
+                                  uint32_t *slash) {
+    Quotes quotes = {.out = forms->quotes, .slash = UINT32_MAX};
     int64_t at = 0;
     for (; len - at >= BLOCK; at += BLOCK) {
         if (!put_quotes(&quotes, line + at, BLOCK, (uint32_t)at)) return -1;
         if (quotes.out > forms->quotes + SB_JSON_FORM_QUOTES) return -1;
     }
     if (!put_quotes(&quotes, line + at, (uint64_t)(len - at), (uint32_t)at)) return -1;
-    *escaped = quotes.escaped;
+    *slash = quotes.slash;
     const int64_t count = quotes.out - forms->quotes;
     return count > SB_JSON_FORM_QUOTES ? -1 : count;
+}
+
+// Is there a backslash between the two?
+static inline bool has_escapes(const char *at, const char *end) {
+    for (; end - at > 32; at += 32)
+        if (_mm256_movemask_epi8(are(load(at), '\\'))) return true;
+    const uint32_t found = (uint32_t)_mm256_movemask_epi8(are(load(at), '\\'));
+    return _bzhi_u32(found, (uint32_t)(end - at)) != 0;
 }
 
 // ---- learning ----------------------------------------------------------------------------------
@@ -214,11 +224,11 @@ static bool learn_texts(SbJsonForms *forms, SbJsonForm *form, const char *line, 
 // Learns from a good line whose slots are filled. Leaves count 0 for one that gives no form: a
 // wanted key that stands there twice, too many values, white space that is a control character.
 static void learn(SbJsonForms *forms, SbJsonForm *form, SbCall *call, SbStr line) {
-    bool escaped;
+    uint32_t slash;
     form->count = form->object_count = form->next = 0;
-    form->paid = false;
+    form->paid = form->slashes = false;
     if (!fill_members(forms, call, forms->shape)) return;
-    const int64_t count = find_quotes(forms, line.ptr, line.len, &escaped);
+    const int64_t count = find_quotes(forms, line.ptr, line.len, &slash);
     if (count < 0 || !learn_texts(forms, form, line.ptr, line.len)) return;
     const uint32_t *quote = forms->quotes, *const last = quote + count;
     for (SbJsonFormPart *part = form->parts; part <= form->parts + form->count; part++) {
@@ -228,6 +238,7 @@ static void learn(SbJsonForms *forms, SbJsonForm *form, SbCall *call, SbStr line
         while (quote < last && *quote < begin + part->len) quote++;
         part->quotes = (uint32_t)(quote - first);
         part->first_quote = part->quotes ? (uint32_t)(*first - begin) : 0;
+        form->slashes |= has_escapes(part->text, part->text + part->len);
     }
 }
 
@@ -273,21 +284,42 @@ static inline const char *short_number(const char *at) {
     return (at[digits] | 0x20) == 'e' ? nullptr : at + digits;
 }
 
-// A line while it is compared with forms.
+// A line while it is compared with forms. What stands in front of the value at hand is passed:
+// `slash` may lie there, in a key for one.
 typedef struct Match {
     SbCall           *call;
     const char       *line, *end;
-    uint32_t         *last;     // After all quotes: where a tail without quotes would begin.
-    bool              escaped;  // There is a backslash in the line.
-    const SbJsonSlot *unread;   // The slot of what nobody reads.
+    uint32_t         *last;    // After all quotes: where a tail without quotes would begin.
+    uint32_t          slash;   // Where the first backslash is that may not be passed yet.
+    bool              escaped; // There is a backslash in the line.
+    bool              halves;  // A value that was passed may hold half of a surrogate pair.
+    const SbJsonSlot *unread;  // The slot of what nobody reads.
 } Match;
 
-// Is there a backslash between the two?
-static inline bool has_escapes(const char *at, const char *end) {
-    for (; end - at > 32; at += 32)
-        if (_mm256_movemask_epi8(are(load(at), '\\'))) return true;
-    const uint32_t found = (uint32_t)_mm256_movemask_epi8(are(load(at), '\\'));
-    return _bzhi_u32(found, (uint32_t)(end - at)) != 0;
+// Moves match->slash to the first backslash at or after `at`.
+[[gnu::noinline]]
+static void find_slash(Match *match, const char *at) {
+    match->slash = UINT32_MAX;
+    for (; at < match->end; at += 32) {
+        const uint32_t found = (uint32_t)_mm256_movemask_epi8(are(load(at), '\\'));
+        if (!found) continue;
+        at += _tzcnt_u32(found);
+        if (at < match->end) match->slash = (uint32_t)(at - match->line);
+        return;
+    }
+}
+
+// Passes the escapes of the string [at, end), whose quotes are right. False: one is wrong.
+[[gnu::noinline]]
+static bool pass_escapes(Match *match, const char *at, const char *end) {
+    if (match->slash < at - match->line) find_slash(match, at);
+    while (match->slash < end - match->line) {
+        const char *slash = match->line + match->slash, *after = sb_json_escape_end(slash, end);
+        if (!after) return false;
+        match->halves |= slash[1] == 'u';
+        find_slash(match, after);
+    }
+    return true;
 }
 
 // After a value: where the next text begins, null if the value is wrong; and the next quote.
@@ -302,14 +334,15 @@ static inline const char *begin_of(const Match *match, const SbJsonFormPart *par
     return match->line + *quote - part->first_quote;
 }
 
-// After an array of short numbers and of strings without escapes, with no white space; null for any
-// other.
-static inline Behind short_array(const Match *match, Behind at) {
+// After an array of short numbers and of strings, with no white space; null for any other. Strings
+// have no escapes, or may have some.
+[[gnu::always_inline]] static inline Behind short_array(Match *match, Behind at, bool escapes) {
     for (at.at++;; at.at++) {
         if (*at.at == '"') {
             if (match->last - at.quote < 2) return (Behind){};
             const char *behind = match->line + at.quote[1] + 1;
-            if (match->escaped && has_escapes(at.at, behind)) return (Behind){};
+            const bool clean = at.quote[1] < match->slash;
+            if (!clean && !(escapes && pass_escapes(match, at.at, behind))) return (Behind){};
             at = (Behind){behind, at.quote + 2};
         } else {
             at.at = short_number(at.at);
@@ -330,20 +363,26 @@ static inline SbJsonKind literal_kind(const char *at) {
     return word == FALS_WORD && at[4] == 'e' ? SB_JSON_FALSE : SB_JSON_MISSING;
 }
 
-// After a string without escapes in a line that has some; null for any other.
-static inline Behind plain_string(const Match *match, Behind at) {
+[[gnu::noinline]]
+static Behind escaped_array(Match *match, Behind at) { return short_array(match, at, true); }
+
+// After a string in a line with escapes, which may be in it; null for none.
+[[gnu::noinline]]
+static Behind any_string(Match *match, Behind at, SbJsonSlot *slot) {
     if (match->last - at.quote < 2) return (Behind){};
     const char *behind = match->line + at.quote[1] + 1;
-    return has_escapes(at.at, behind) ? (Behind){} : (Behind){behind, at.quote + 2};
+    if (!pass_escapes(match, at.at, behind)) return (Behind){};
+    slot->escapes = has_escapes(at.at, behind);
+    return (Behind){behind, at.quote + 2};
 }
 
 // Takes the value at at.at, whatever it is, should the text of `next` follow: fills the slot.
-static Behind take_any(const Match *match, Behind at, const SbJsonFormPart *next,
-                       SbJsonSlot *slot) {
+static Behind take_any(Match *match, Behind at, const SbJsonFormPart *next, SbJsonSlot *slot) {
     Behind behind = {};
     *slot = (SbJsonSlot){.ptr = at.at, .kind = *at.at == '"' ? SB_JSON_STRING : SB_JSON_ARRAY};
-    if (*at.at == '[') behind = short_array(match, at);
-    if (*at.at == '"') behind = plain_string(match, at);
+    if (*at.at == '[')
+        behind = match->escaped ? escaped_array(match, at) : short_array(match, at, false);
+    if (*at.at == '"') behind = any_string(match, at, slot);
     if (behind.at) {
         slot->len = behind.at - at.at;
     } else {
@@ -351,17 +390,19 @@ static Behind take_any(const Match *match, Behind at, const SbJsonFormPart *next
         if (!behind.at) return behind;
         while (behind.quote < match->last && match->line + *behind.quote < behind.at)
             behind.quote++;
+        match->halves |= match->slash < UINT32_MAX;
     }
     if (behind.at != begin_of(match, next, behind.quote)) behind.at = nullptr;
     return behind;
 }
 
 // As take_any, and without a call for the usual strings and numbers.
-[[gnu::always_inline]] static inline Behind take_value(const Match *match, Behind at,
+[[gnu::always_inline]] static inline Behind take_value(Match *match, Behind at,
                                                        const SbJsonFormPart *next,
                                                        SbJsonSlot *slot) {
-    if (*at.at == '"' && !match->escaped && match->last - at.quote > 1) {
+    if (*at.at == '"' && match->last - at.quote > 1) {
         const char *behind = match->line + at.quote[1] + 1;
+        if (__builtin_expect(at.quote[1] > match->slash, 0)) return take_any(match, at, next, slot);
         if (slot != match->unread)
             *slot = (SbJsonSlot){.ptr = at.at, .len = behind - at.at, .kind = SB_JSON_STRING};
         at.quote += 2;
@@ -393,9 +434,11 @@ static void fill_objects(const SbJsonForm *form, const Match *match, const char 
         const SbJsonFormObject *object = &form->objects[i];
         const char *open = begins[object->open.part] + object->open.offset;
         const char *close = begins[object->close.part] + object->close.offset;
-        // Escapes, and depth as of a long object, are judged where the whole object is read.
+        // Halves of surrogate pairs, and depth as of a long object, are judged where the whole
+        // object is read.
+        const bool may_have_halves = match->escaped && (match->halves || form->slashes);
         const bool plain = close - open < 2 * SB_JSON_DEPTH_MAX &&
-                           (!match->escaped || !memchr(open, '\\', (size_t)(close - open)));
+                           !(may_have_halves && memchr(open, '\\', (size_t)(close - open)));
         *object->slot = (SbJsonSlot){open, close - open, .kind = SB_JSON_OBJECT,
                                      .whole = object->whole && plain};
     }
@@ -408,7 +451,7 @@ static void empty_slots(SbJsonForms *forms) {
 
 // Does the line have the form of this number? Fills the slots then.
 [[gnu::always_inline]] static inline bool matches(SbJsonForms *forms, uint32_t number,
-                                                  const Match *match) {
+                                                  Match *match) {
     const SbJsonForm *form = &forms->forms[number];
     const SbJsonFormPart *part = form->parts, *const tail = part + form->count;
     const char *line = match->line;
@@ -434,11 +477,12 @@ static void empty_slots(SbJsonForms *forms) {
 // The number of a form that the line has, its slots filled, but for the one that was expected;
 // SB_JSON_FORMS: there is none.
 [[gnu::noinline]]
-static uint32_t find_other(SbJsonForms *forms, uint32_t expected, const Match match) {
+static uint32_t find_other(SbJsonForms *forms, uint32_t expected, Match begin) {
     for (uint32_t i = 0; i < forms->count; i++) {
         const uint32_t number = forms->recent[i];
         const SbJsonForm *form = &forms->forms[number];
         const SbJsonFormPart *first = form->parts;
+        Match match = begin;
         const bool may = form->count && match.end - match.line > first->len &&
                          same(match.line, first->text, first->len);
         if (may && number != expected && matches(forms, number, &match)) return number;
@@ -496,13 +540,16 @@ static int32_t read_stranger(SbJsonForms *forms, SbCall *call, SbStr line) {
 
 // The number of the line's form, its slots filled; SB_JSON_FORMS: it has none that is known.
 static inline uint32_t find_form(SbJsonForms *forms, SbCall *call, SbStr line) {
-    bool escaped = false;
-    const int64_t count = find_quotes(forms, line.ptr, line.len, &escaped);
+    uint32_t slash;
+    const int64_t count = find_quotes(forms, line.ptr, line.len, &slash);
     if (count < 0) return SB_JSON_FORMS;
-    const Match match = {call, line.ptr, line.ptr + line.len, forms->quotes + count, escaped,
-                         &forms->unread};
+    Match match = {.call = call, .line = line.ptr, .end = line.ptr + line.len,
+                   .last = forms->quotes + count, .slash = slash, .escaped = slash < UINT32_MAX,
+                   .unread = &forms->unread};
     const uint32_t expected = forms->expected;
     if (__builtin_expect(matches(forms, expected, &match), 1)) return expected;
+    match.slash = slash;
+    match.halves = false;
     return find_other(forms, expected, match);
 }
 

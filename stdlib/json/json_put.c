@@ -34,6 +34,10 @@ int64_t sb_json_size_max(const SbType *type, const void *value) {
         }
         return size;
     }
+    case SB_TENSOR: {
+        const SbList *list = value;  // A bracket and a comma for each dimension, at most.
+        return 2 + list->len * (SCALAR_SIZE + 3 * (int64_t)type->rank);
+    }
     case SB_BOOL: case SB_I8: case SB_I16: case SB_I32: case SB_I64:
     case SB_U8: case SB_U16: case SB_U32: case SB_U64:
     case SB_F16: case SB_BF16: case SB_F32: case SB_F64: case SB_DECIMAL:
@@ -65,6 +69,22 @@ static char *put_list(char *out, const SbType *type, const SbList *list) {
     for (int64_t i = 0; i < list->len; i++) {
         if (i) *out++ = ',';
         out = sb_json_put_value(out, type->elem, (const char *)list->ptr + i * type->elem->size);
+    }
+    *out++ = ']';
+    return out;
+}
+
+// The part of a tensor that begins with dimension `depth`, whose elements begin at *from.
+static char *put_tensor(char *out, const SbType *type, const char **from, uint32_t depth) {
+    *out++ = '[';
+    for (uint32_t i = 0; i < type->shape[depth]; i++) {
+        if (i) *out++ = ',';
+        if (depth + 1 < type->rank) {
+            out = put_tensor(out, type, from, depth + 1);
+        } else {
+            out = sb_json_put_value(out, type->elem, *from);
+            *from += type->elem->size;
+        }
     }
     *out++ = ']';
     return out;
@@ -120,6 +140,10 @@ char *sb_json_put_value(char *out, const SbType *type, const void *value) {
     case SB_DATE: case SB_TIMESTAMP: case SB_DURATION: return put_time(out, type, value);
     case SB_LIST: return put_list(out, type, value);
     case SB_STRUCT: return put_struct(out, type, value);
+    case SB_TENSOR: {
+        const char *from = ((const SbList *)value)->ptr;
+        return put_tensor(out, type, &from, 0);
+    }
     case SB_F16: case SB_BF16: break;  // Not in this version: the checker refuses them.
     }
     return put_word(out, "null");

@@ -28,12 +28,19 @@ int32_t sb_json_string(SbCall *call, const SbJsonSlot *slot, SbStr *out) {
     if (!to) return SB_FAULT_TOO_LARGE;
     out->ptr = to;
     while (at < end) {
-        const char *slash = memchr(at, '\\', (size_t)(end - at));
-        size_t part = (size_t)((slash ? slash : end) - at);
-        memcpy(to, at, part);
+        // Both texts may be passed by a vector: what is written after the end is written again.
+        const __m256i bytes = _mm256_loadu_si256((const __m256i *)at);
+        const __m256i slashes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\'));
+        const uint32_t found = (uint32_t)_mm256_movemask_epi8(slashes);
+        const int64_t part = found ? (int64_t)_tzcnt_u32(found) : 32;
+        _mm256_storeu_si256((__m256i *)to, bytes);
+        if (part >= end - at) {
+            to += end - at;
+            break;
+        }
         to += part;
         at += part;
-        if (!slash) break;
+        if (!found) continue;
         if (at[1] == 'u') {
             int32_t point = sb_json_escaped_point(&at);
             if (point < 0) return SB_FAULT_LONE_SURROGATE;
@@ -64,13 +71,25 @@ static bool skip_checked(const char **at) {
     return lone;
 }
 
+// Is there a backslash before a u? Without one there is no surrogate.
+static bool has_units(const char *at, const char *end) {
+    for (; at < end; at += 32) {
+        const __m256i first = _mm256_loadu_si256((const __m256i *)at);
+        const __m256i next = _mm256_loadu_si256((const __m256i *)(at + 1));
+        const __m256i slashes = _mm256_cmpeq_epi8(first, _mm256_set1_epi8('\\'));
+        const __m256i units = _mm256_cmpeq_epi8(next, _mm256_set1_epi8('u'));
+        if (!_mm256_testz_si256(slashes, units)) return true;  // Perhaps after the end.
+    }
+    return false;
+}
+
 int32_t sb_json_check(const SbJsonSlot *slot) {
     if (slot->twice) return SB_FAULT_DUPLICATE_KEY;
     bool nested = slot->kind >= SB_JSON_ARRAY;
     if (!nested && !slot->escapes) return SB_OK;
     // Too short to be too deep.
-    bool shallow = nested && slot->len < 2 * SB_JSON_DEPTH_MAX;
-    if (shallow && !memchr(slot->ptr, '\\', (size_t)slot->len)) return SB_OK;
+    bool shallow = !nested || slot->len < 2 * SB_JSON_DEPTH_MAX;
+    if (shallow && !has_units(slot->ptr, slot->ptr + slot->len)) return SB_OK;
     int64_t depth = 0;
     bool deep = false;
     for (const char *at = slot->ptr, *end = at + slot->len; at < end;) {
@@ -195,16 +214,21 @@ static int32_t read_string(SbCall *call, const SbJsonAs *as, const SbJsonSlot *s
     }
 }
 
-// Elements are counted first, so that the list is allocated once.
-static int32_t read_list(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, SbList *out) {
-    const SbType *type = as->type;
-    if (slot->kind != SB_JSON_ARRAY) return SB_FAULT_JSON_TYPE;
-    const char *end = slot->ptr + slot->len, *first = sb_json_space(slot->ptr + 1, end);
+static int64_t count_elements(const char *first, const char *end) {
     int64_t count = 0;
     for (const char *at = first; *at != ']'; count++) {
         at = sb_json_space(sb_json_value_end(at, end), end);
         if (*at == ',') at = sb_json_space(at + 1, end);
     }
+    return count;
+}
+
+// Elements are counted first, so that the list is allocated once.
+static int32_t read_list(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, SbList *out) {
+    const SbType *type = as->type;
+    if (slot->kind != SB_JSON_ARRAY) return SB_FAULT_JSON_TYPE;
+    const char *end = slot->ptr + slot->len, *first = sb_json_space(slot->ptr + 1, end);
+    int64_t count = count_elements(first, end);
     int64_t size = type->elem->size, bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) return SB_FAULT_TOO_LARGE;
     char *elem = sb_alloc(call, bytes);
@@ -219,6 +243,46 @@ static int32_t read_list(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slo
         if (*at == ',') at = sb_json_space(at + 1, end);
     }
     return SB_OK;
+}
+
+// The array of dimension `depth`, whose elements go to *to.
+static int32_t read_dimension(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot,
+                              uint32_t depth, char **to) {
+    const SbType *type = as->type;
+    call->detail = (SbStr){slot->ptr, slot->len};
+    if (slot->kind != SB_JSON_ARRAY) return SB_FAULT_JSON_TYPE;
+    const char *end = slot->ptr + slot->len, *at = sb_json_space(slot->ptr + 1, end);
+    if (count_elements(at, end) != type->shape[depth]) return SB_FAULT_SHAPE;
+    while (*at != ']') {
+        SbJsonSlot inner;
+        int32_t status;
+        fill_slot(&inner, at, end);
+        if (depth + 1 < type->rank) {
+            status = read_dimension(call, as, &inner, depth + 1, to);
+        } else {
+            call->detail = (SbStr){0};
+            status = sb_json_value(call, (SbJsonAs){type->elem, as->zone}, &inner, *to);
+            *to += type->elem->size;
+        }
+        if (status) return status;
+        at = sb_json_space(at + inner.len, end);
+        if (*at == ',') at = sb_json_space(at + 1, end);
+    }
+    return SB_OK;
+}
+
+// Arrays of arrays, as many as the type has dimensions and as long as these are.
+static int32_t read_tensor(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, SbList *out) {
+    const SbType *type = as->type;
+    int64_t count = 1;
+    for (uint32_t i = 0; i < type->rank; i++) count *= type->shape[i];
+    char *to = sb_alloc(call, count * type->elem->size);
+    if (!to) return SB_FAULT_TOO_LARGE;
+    *out = (SbList){to, count};
+    SbStr before = call->detail;
+    int32_t status = read_dimension(call, as, slot, 0, &to);
+    if (!status) call->detail = before;
+    return status;
 }
 
 // The field of this name, or -1.
@@ -311,6 +375,8 @@ static int32_t read_base(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slo
         return read_list(call, as, slot, out);
     case SB_STRUCT:
         return read_struct(call, as, slot, out);
+    case SB_TENSOR:
+        return read_tensor(call, as, slot, out);
     case SB_F16: case SB_BF16:
         break;  // Not in this version: the checker refuses them.
     }
@@ -327,7 +393,7 @@ int32_t sb_json_value(SbCall *call, SbJsonAs as, const SbJsonSlot *slot, void *o
     if (type->nullable) ((uint8_t *)out)[type->valid_offset] = 1;
     int32_t status = read_base(call, &as, slot, out);
     // The innermost value that is wrong, not what holds it.
-    bool went_in = (type->kind == SB_LIST && slot->kind == SB_JSON_ARRAY) ||
+    bool went_in = (sb_is_sequence(type) && slot->kind == SB_JSON_ARRAY) ||
                    (type->kind == SB_STRUCT && slot->kind == SB_JSON_OBJECT);
     if (status && !went_in) {
         call->detail = (SbStr){slot->ptr, slot->len};

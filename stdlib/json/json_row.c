@@ -50,19 +50,6 @@ static inline void nesting_pop(Nesting *nesting) {
     }
 }
 
-// After the escape whose backslash is at `at`; null when it is none.
-static const char *skip_escape(const Reader *reader, const char *at) {
-    if (reader->end - at < 2) return nullptr;
-    switch (at[1]) {
-    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
-        return at + 2;
-    case 'u':
-        return reader->end - at >= 6 && sb_json_hex4(at + 2) >= 0 ? at + 6 : nullptr;
-    default:
-        return nullptr;
-    }
-}
-
 // As skip_string, for any string.
 [[gnu::noinline]]
 static const char *skip_long_string(const Reader *reader, const char *at, uint8_t *escapes) {
@@ -78,7 +65,7 @@ static const char *skip_long_string(const Reader *reader, const char *at, uint8_
         if (*at == '"') return at + 1;
         if (*at != '\\') return nullptr;
         *escapes = 1;
-        at = skip_escape(reader, at);
+        at = sb_json_escape_end(at, reader->end);
         if (!at) return nullptr;
     }
     return nullptr;

@@ -49,12 +49,6 @@ static inline uint64_t sb_json_head_at(SbStr name) {
     return name.len < 8 ? head & ((UINT64_C(1) << (8 * name.len)) - 1) : head;
 }
 
-// After the value that starts at `at`; its grammar was checked and it ends at `end` at the latest.
-const char *sb_json_value_end(const char *at, const char *end);
-
-// After any value at `at` < end, its slot filled; null when its grammar is wrong or memory is out.
-const char *sb_json_skip(SbCall *call, const char *at, const char *end, SbJsonSlot *slot);
-
 // Four hexadecimal digits, or -1.
 static inline int32_t sb_json_hex4(const char *at) {
     int32_t value = 0;
@@ -66,6 +60,25 @@ static inline int32_t sb_json_hex4(const char *at) {
     }
     return value;
 }
+
+// After the escape whose backslash is at `at`; null when it is none or goes on beyond `end`.
+static inline const char *sb_json_escape_end(const char *at, const char *end) {
+    if (end - at < 2) return nullptr;
+    switch (at[1]) {
+    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+        return at + 2;
+    case 'u':
+        return end - at >= 6 && sb_json_hex4(at + 2) >= 0 ? at + 6 : nullptr;
+    default:
+        return nullptr;
+    }
+}
+
+// After the value that starts at `at`; its grammar was checked and it ends at `end` at the latest.
+const char *sb_json_value_end(const char *at, const char *end);
+
+// After any value at `at` < end, its slot filled; null when its grammar is wrong or memory is out.
+const char *sb_json_skip(SbCall *call, const char *at, const char *end, SbJsonSlot *slot);
 
 // The code point of the \u escape at `at` (the backslash), moving it on; -1 for half a pair.
 static inline int32_t sb_json_escaped_point(const char **at) {

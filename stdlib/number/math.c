@@ -2,24 +2,12 @@
 #include "stdlib/number/math.h"
 
 #include "stdlib/number/decimal.h"
+#include "stdlib/number/math_lanes.h"
 #include "stdlib/number/math_pair.h"
 
-double sb_floor(double x) { return __builtin_floor(x); }
-double sb_ceil(double x) { return __builtin_ceil(x); }
-double sb_trunc(double x) { return __builtin_trunc(x); }
-double sb_sqrt(double x) { return __builtin_sqrt(x); }
 double sb_round_even(double x) { return __builtin_rint(x); }
 double sb_pi(void) { return 0x1.921fb54442d18p+1; }
-bool sb_is_nan(double x) { return x != x; }
 bool sb_is_inf(double x) { return __builtin_isinf(x); }
-bool sb_is_finite(double x) { return __builtin_fabs(x) < (double)__builtin_inff(); }
-
-// x - trunc(x) is exact, so the half is met exactly.
-double sb_round(double x) {
-    double whole = __builtin_trunc(x);
-    if (__builtin_fabs(x - whole) >= 0.5) whole += __builtin_copysign(1, x);
-    return __builtin_copysign(whole, x);
-}
 
 static const double TENS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -79,9 +67,6 @@ int32_t sb_abs_i64(int64_t x, int64_t *out) {
     return SB_OK;
 }
 
-int64_t sb_sign_i64(int64_t x) { return (x > 0) - (x < 0); }
-double sb_abs_f64(double x) { return __builtin_fabs(x); }
-double sb_sign_f64(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 SbDecimal sb_abs_decimal(SbDecimal x) { return x < 0 ? -x : x; }
 int64_t sb_sign_decimal(SbDecimal x) { return (x > 0) - (x < 0); }
 
@@ -110,17 +95,4 @@ int32_t sb_pow_i64(int64_t base, int64_t exponent, int64_t *out) {
     }
     *out = result;
     return SB_OK;
-}
-
-int64_t sb_least_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-int64_t sb_greatest_i64(int64_t a, int64_t b) { return a > b ? a : b; }
-double sb_least_f64(double a, double b) { return a != a ? b : b != b ? a : a < b ? a : b; }
-double sb_greatest_f64(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
-
-int64_t sb_clamp_i64(int64_t x, int64_t low, int64_t high) {
-    return x < low ? low : x > high ? high : x;
-}
-
-double sb_clamp_f64(double x, double low, double high) {
-    return x < low ? low : x > high ? high : x;
 }

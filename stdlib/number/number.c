@@ -2,44 +2,9 @@
 #include "stdlib/number/number.h"
 
 #include "stdlib/number/decimal.h"
-
-#include <immintrin.h>
+#include "stdlib/number/digits.h"
 
 #define LIKELY(condition) __builtin_expect((condition), 1)
-
-enum { PLACES = 16 };
-
-static inline __m128i load(const void *at) { return _mm_loadu_si128(at); }
-
-// Windows of these, `count` bytes from their beginning, tell of each of sixteen places which
-// character goes there when the last `count` places are filled (255: none), and which places are
-// the last `count`.
-static const uint8_t move_last[2 * PLACES] = {
-    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-static const uint8_t are_last[2 * PLACES] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
-
-// The characters that `moves` tells of, less '0'; what is no digit is above 9.
-static inline __m128i digits_of(__m128i text, __m128i moves) {
-    return _mm_shuffle_epi8(_mm_sub_epi8(text, _mm_set1_epi8('0')), moves);
-}
-
-static inline bool all_digits(__m128i digits) {
-    const __m128i over = _mm_subs_epu8(digits, _mm_set1_epi8(9));
-    return _mm_testz_si128(over, over);
-}
-
-// Of sixteen digits, the highest first: pairs are added up to numbers of two, four, eight digits.
-static inline uint64_t value_of(__m128i digits) {
-    const __m128i twos = _mm_maddubs_epi16(digits, _mm_set1_epi16(10 | 1 << 8));
-    const __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(100 | 1 << 16));
-    const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours),
-                                          _mm_set1_epi32(10000 | 1 << 16));
-    const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
-    return (halves & UINT32_MAX) * 100000000 + (halves >> 32);
-}
 
 // A sign and one to sixteen digits: the usual integer. False: not of this form.
 static inline bool read_short(const char *ptr, int64_t len, int64_t *value) {

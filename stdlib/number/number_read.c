@@ -6,6 +6,8 @@
 // exactly with the midpoint between two floats.
 #include "stdlib/number/number.h"
 
+#include "stdlib/number/digits.h"
+
 #include <string.h>
 
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
@@ -22,6 +24,12 @@ static Trimmed trim(const char *ptr, int64_t len) {
     while (text.at < text.end && is_space(text.end[-1])) text.end--;
     if (text.at < text.end && (*text.at == '-' || *text.at == '+')) text.minus = *text.at++ == '-';
     return text;
+}
+
+// The same of a text that has no spaces and no plus.
+static inline Trimmed after_minus(const char *ptr, int64_t len) {
+    const bool minus = len > 0 && *ptr == '-';
+    return (Trimmed){ptr + minus, ptr + len, minus};
 }
 
 // ---- integers ----------------------------------------------------------------------------------
@@ -249,6 +257,86 @@ static uint64_t round_exactly(const Decimal *decimal, uint64_t bits, Format form
     return bits + (order > 0 || (order == 0 && (bits & 1)));
 }
 
+// ---- numbers of up to 32 characters -------------------------------------------------------------
+
+// A bit for each of 32 bytes that is no digit.
+static inline uint32_t bits_of_others(const char *at) {
+    const __m256i text = _mm256_loadu_si256((const __m256i *)at);
+    const __m256i value = _mm256_sub_epi8(text, _mm256_set1_epi8('0'));
+    const __m256i digit = _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
+    return ~(uint32_t)_mm256_movemask_epi8(digit);
+}
+
+// The number of `count` digits at `at`, up to 32. Beyond UINT64_MAX / 10^3 it is that or more.
+static inline uint64_t read_run(const char *at, uint64_t count) {
+    if (count <= PLACES) return value_of(digits_of(load(at), load(move_last + count)));
+    enum : uint64_t { TENS = 10000000000000000, HIGH_MAX = 1000 };  // 10^16; of nineteen digits.
+    const uint64_t more = count - PLACES;
+    const uint64_t high = value_of(digits_of(load(at), load(move_last + more)));
+    if (high >= HIGH_MAX) return UINT64_MAX;
+    return high * TENS + value_of(digits_of(load(at + more), load(move_last + PLACES)));
+}
+
+// As read_decimal where the digits and the point are up to 31 characters, and those of the digits
+// that count up to nineteen. False: not of this form.
+static bool read_plain(Trimmed text, char point, uint64_t *digits, int64_t *exponent) {
+    static const uint64_t tens[] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+        100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+        10000000000000000, 100000000000000000, 1000000000000000000,
+    };
+    const uint64_t len = (uint64_t)(text.end - text.at);
+    uint32_t others = bits_of_others(text.at);
+    if (len < 32) others |= UINT32_C(1) << len;
+    if (!others) return false;
+    const uint64_t before = _tzcnt_u32(others);
+    uint64_t end = before, behind = 0;
+    if (before < len && text.at[before] == point) {
+        others &= others - 1;
+        if (!others) return false;
+        end = _tzcnt_u32(others);
+        behind = end - before - 1;
+    }
+    if (before + behind == 0 || !read_exponent(text.at + end, text.end, exponent)) return false;
+    const uint64_t whole = read_run(text.at, before);
+    const uint64_t rest = read_run(text.at + before + 1, behind);
+    if (whole == UINT64_MAX || rest == UINT64_MAX) return false;
+    if (whole && before + behind > 19) return false;
+    *digits = whole && behind ? whole * tens[behind] + rest : whole + rest;
+    *exponent -= (int64_t)behind;
+    return true;
+}
+
+// Digits up to 2^53 and powers of ten up to 10^22 are exact, so one operation rounds correctly
+// (Clinger 1990).
+static inline bool is_exact(uint64_t digits, int64_t exponent) {
+    return digits <= UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22;
+}
+
+static inline double exact_value(uint64_t digits, int64_t exponent) {
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const double value = (double)(int64_t)digits;
+    return exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
+}
+
+// The bits of the float, without sign, of a number of the usual form. False: of another one, too
+// large, or too near the middle between two floats.
+static bool read_plain_bits(Trimmed text, char point, Format format, uint64_t *bits) {
+    uint64_t digits;
+    int64_t exponent;
+    if (!read_plain(text, point, &digits, &exponent)) return false;
+    if (format.bits == F64.bits && is_exact(digits, exponent)) {
+        const double value = exact_value(digits, exponent);
+        memcpy(bits, &value, sizeof *bits);
+        return true;
+    }
+    bool unsure;
+    *bits = to_bits(digits, exponent, format, &unsure);
+    return !unsure && *bits < infinity_of(format);
+}
+
 static bool word_is(Trimmed text, const char *word) {
     int64_t len = (int64_t)strlen(word);
     if (text.end - text.at != len) return false;
@@ -258,8 +346,10 @@ static bool word_is(Trimmed text, const char *word) {
     return true;
 }
 
-// The bits of the float that the text stands for, the sign separate.
+// The bits of the float that the text stands for, whatever its form, the sign separate.
+[[gnu::noinline]]
 static int32_t read_float(Trimmed text, char point, Format format, uint64_t *bits) {
+    if (read_plain_bits(text, point, format, bits)) return SB_OK;
     uint64_t infinity = infinity_of(format);
     if (word_is(text, "inf") || word_is(text, "infinity")) {
         *bits = infinity;
@@ -283,20 +373,26 @@ static int32_t read_float(Trimmed text, char point, Format format, uint64_t *bit
 }
 
 int32_t sb_read_f64_any(const char *ptr, int64_t len, char point, double *out) {
-    Trimmed text = trim(ptr, len);
+    Trimmed text = after_minus(ptr, len);
     uint64_t bits;
-    int32_t status = read_float(text, point, F64, &bits);
-    if (status != SB_OK) return status;
+    if (!read_plain_bits(text, point, F64, &bits)) {
+        text = trim(ptr, len);
+        int32_t status = read_float(text, point, F64, &bits);
+        if (status != SB_OK) return status;
+    }
     bits |= (uint64_t)text.minus << 63;
     memcpy(out, &bits, sizeof *out);
     return SB_OK;
 }
 
 int32_t sb_read_f32_any(const char *ptr, int64_t len, char point, float *out) {
-    Trimmed text = trim(ptr, len);
+    Trimmed text = after_minus(ptr, len);
     uint64_t bits;
-    int32_t status = read_float(text, point, F32, &bits);
-    if (status != SB_OK) return status;
+    if (!read_plain_bits(text, point, F32, &bits)) {
+        text = trim(ptr, len);
+        int32_t status = read_float(text, point, F32, &bits);
+        if (status != SB_OK) return status;
+    }
     uint32_t word = (uint32_t)bits | (uint32_t)text.minus << 31;
     memcpy(out, &word, sizeof *out);
     return SB_OK;

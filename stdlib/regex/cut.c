@@ -9,10 +9,10 @@
 
 enum { BLOCK_BYTES = 64 };
 
-// Passes the next edge of the block, which has one.
-INLINE const char *pass_edge(SbCut *cut) {
-    const char *edge = cut->at + _tzcnt_u64(cut->edges);
-    cut->edges &= cut->edges - 1;
+// Passes the next of the edges of the block, which has one.
+INLINE const char *pass_edge(const SbCut *cut, uint64_t *edges) {
+    const char *edge = cut->at + _tzcnt_u64(*edges);
+    *edges &= *edges - 1;
     return edge;
 }
 
@@ -39,27 +39,28 @@ bool sb_split_look(SbCut *cut, SbStr text, SbStr separator) {
 }
 
 void sb_split_take(SbCut *cut, SbStr, SbStr) {
-    const char *end = pass_edge(cut);
+    const char *end = pass_edge(cut, &cut->edges);
     cut->piece = (SbStr){cut->begin, end - cut->begin};
     cut->begin = end + 1;
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
 
-// Edges are where runs begin and end. After the end of the text nothing is in a run.
 bool sb_regex_find_all_look(SbCut *cut, SbStr text, const SbRegex *regex) {
     do {
         cut->at += BLOCK_BYTES;
         if (cut->at > text.ptr + text.len) return false;
-        uint64_t mask = regex_run_mask_until(regex, text, cut->at - text.ptr);
-        cut->edges = mask ^ (mask << 1 | cut->inside);
-        cut->inside = mask >> 63;
-    } while (!cut->edges);
+        const RegexEdges edges = regex_edges(regex, text, cut->at - text.ptr, &cut->inside);
+        const bool one = regex_is_one_run(regex);
+        cut->edges = one ? edges.begins | edges.ends : edges.begins;
+        cut->ends = one ? 0 : edges.ends;
+    } while (!(cut->edges | cut->ends));
     return true;
 }
 
 void sb_regex_find_all_take(SbCut *cut, SbStr text, const SbRegex *regex) {
-    const char *begin = pass_edge(cut);
-    if (!cut->edges) sb_regex_find_all_look(cut, text, regex);  // A run that has begun ends.
-    cut->piece = (SbStr){begin, pass_edge(cut) - begin};
+    const char *begin = pass_edge(cut, &cut->edges);
+    uint64_t *ends = regex_is_one_run(regex) ? &cut->edges : &cut->ends;
+    if (!*ends) sb_regex_find_all_look(cut, text, regex);  // A piece that has begun ends.
+    cut->piece = (SbStr){begin, pass_edge(cut, ends) - begin};
 }

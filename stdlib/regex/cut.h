@@ -8,9 +8,11 @@
 typedef struct SbCut {
     SbStr       piece;   // The one found last.
     const char *at;      // The 64 bytes that are looked at.
-    uint64_t    edges;   // Where pieces begin or end in these bytes, as far as not yet passed.
-    const char *begin;   // Of the next piece, if that is known.
-    uint64_t    inside;  // 1: the 64 bytes before `at` end inside a piece.
+    uint64_t    edges;   // split: where separators are in these bytes, as far as not yet passed.
+                         // find_all: where pieces begin; of one run where they end too.
+    uint64_t    ends;    // find_all: where pieces end, of more than one run.
+    const char *begin;   // split: of the next piece.
+    uint64_t    inside;  // find_all: what the 64 bytes before `at` end in (regex_edges).
 } SbCut;
 
 // Before the first piece.

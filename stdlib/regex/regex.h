@@ -16,7 +16,7 @@
 #include "runtime/abi/call.h"
 
 enum {
-    REGEX_VERSION = 2,
+    REGEX_VERSION = 3,
     REGEX_STATES_MAX = 2000,
     REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
     REGEX_INSTS_MAX = 20000,
@@ -28,7 +28,7 @@ enum {
 
 enum : uint32_t {
     REGEX_HAS_TABLE = 1u << 0,  // The automaton is there; else only the program.
-    REGEX_RUNS = 1u << 1,       // The pattern is [set]+ and a character is in the set by each byte.
+    REGEX_RUNS = 1u << 1,       // Bytes alone tell where matches are: SbRegexRuns.
     REGEX_CAN_BE_EMPTY = 1u << 2,
 };
 
@@ -87,6 +87,20 @@ typedef struct SbRegexName {
     uint32_t group;
 } SbRegexName;
 
+// A pattern like [a-z0-9]+|[^a-z0-9 ]: runs of sets, and single characters of one more set. Each
+// byte of a character tells which set the character is in, and no character is in two of them. So
+// matches are where runs of a set begin and end, and where single characters do. 64 bytes are
+// looked at together (stdlib/regex/regex_runs.h).
+enum { REGEX_RUN_SETS = 4, REGEX_RUN_RANGES = 16 };
+
+typedef struct SbRegexRuns {
+    uint32_t set_count;                // Of runs.
+    uint32_t range_count;              // Of all sets.
+    uint32_t single_count;             // Ranges of single characters: the first ones.
+    uint32_t run_ends[REGEX_RUN_SETS]; // Where the ranges of each set of runs end.
+    uint8_t  first[REGEX_RUN_RANGES], span[REGEX_RUN_RANGES];  // (uint8_t)(c - first) <= span.
+} SbRegexRuns;
+
 typedef struct SbRegex {
     uint32_t version;
     uint32_t bytes;           // Of the whole block.
@@ -95,9 +109,8 @@ typedef struct SbRegex {
     uint32_t insts, inst_count, inst_begin;  // Offset of SbRegexInst[]; where a match begins.
     uint32_t ranges, range_count;            // Offset of SbRegexByteRange[].
     uint32_t names, name_count;              // Offset of SbRegexName[].
-    uint32_t run_ranges;      // REGEX_RUNS: how many of run_first, run_span are used.
-    uint8_t  run_first[8], run_span[8];  // Bytes c with (uint8_t)(c - first) <= span.
     uint8_t  first[256];      // 1: the byte can begin a match, or a match can be empty.
+    SbRegexRuns  runs;        // REGEX_RUNS
     SbRegexTable table;
 } SbRegex;
 

@@ -18,23 +18,59 @@ static uint32_t reserve(SbRegex *layout, size_t bytes) {
     return offset;
 }
 
-// If the pattern is a greedy [set]+ of which every byte tells whether its character is in the
-// set, notes the set as ranges of bytes.
-static void note_runs(SbRegex *layout, const RegexTree *tree) {
-    const RegexNode *plus = &tree->nodes[tree->root];
-    if (plus->kind != REGEX_REPEAT || plus->min != 1 || plus->max != REGEX_NO_MAX || plus->lazy)
-        return;
-    const RegexNode *set = &tree->nodes[plus->child];
-    if (set->kind != REGEX_SET || !set->set_count) return;
-    uint32_t count = 0;
+// The sets of a pattern while it may be one of runs.
+typedef struct Runs {
+    SbRegexRuns out;
+    uint8_t     owner[256];  // By byte: 0 for no set, 1 for that of single characters, then runs.
+} Runs;
+
+// Adds the set as ranges of bytes. False: a byte does not tell whether its character is in the set,
+// or is in another one too.
+static bool add_set(Runs *runs, const RegexTree *tree, const RegexNode *set, uint8_t owner) {
+    SbRegexRuns *out = &runs->out;
     for (uint32_t i = 0; i < set->set_count; i++) {
-        RegexRange range = tree->ranges[set->set_begin + i];
-        bool ascii = range.last < 0x80, rest = range.first <= 0x80 && range.last == 0x10ffff;
-        if ((!ascii && !rest) || count == sizeof layout->run_first) return;
-        layout->run_first[count] = (uint8_t)range.first;
-        layout->run_span[count++] = (uint8_t)((ascii ? range.last : 0xff) - range.first);
+        const RegexRange range = tree->ranges[set->set_begin + i];
+        const bool ascii = range.last < 0x80, rest = range.first <= 0x80 && range.last == 0x10ffff;
+        if ((!ascii && !rest) || out->range_count == REGEX_RUN_RANGES) return false;
+        const uint32_t last = ascii ? range.last : 0xff;
+        for (uint32_t c = range.first; c <= last; c++) {
+            if (runs->owner[c] && runs->owner[c] != owner) return false;
+            runs->owner[c] = owner;
+        }
+        out->first[out->range_count] = (uint8_t)range.first;
+        out->span[out->range_count++] = (uint8_t)(last - range.first);
     }
-    layout->run_ranges = count;
+    return true;
+}
+
+// Adds the sets of the pattern, which is [set]+ or [set] or an alternation of these: those of runs,
+// or those of single characters. False: it is none of these.
+static bool add_sets(Runs *runs, const RegexTree *tree, bool of_runs) {
+    const RegexNode *root = &tree->nodes[tree->root];
+    const bool many = root->kind == REGEX_ALT;
+    uint32_t next;
+    for (uint32_t at = many ? root->child : tree->root; at; at = next) {
+        const RegexNode *node = &tree->nodes[at], *set = node;
+        next = many ? node->previous : 0;
+        const bool run = node->kind == REGEX_REPEAT;
+        if (run && (node->min != 1 || node->max != REGEX_NO_MAX || node->lazy)) return false;
+        if (run) set = &tree->nodes[node->child];
+        if (set->kind != REGEX_SET || !set->set_count) return false;
+        if (run != of_runs) continue;
+        SbRegexRuns *out = &runs->out;
+        if (run && out->set_count == REGEX_RUN_SETS) return false;
+        const uint32_t owner = run ? out->set_count + 2 : 1;
+        if (!add_set(runs, tree, set, (uint8_t)owner)) return false;
+        if (run) out->run_ends[out->set_count++] = out->range_count;
+        else out->single_count = out->range_count;
+    }
+    return true;
+}
+
+static void note_runs(SbRegex *layout, const RegexTree *tree) {
+    Runs runs = {0};
+    if (!add_sets(&runs, tree, false) || !add_sets(&runs, tree, true)) return;
+    layout->runs = runs.out;
     layout->flags |= REGEX_RUNS;
 }
 

@@ -39,18 +39,15 @@ static SbStr span_text(SbStr text, SbRegexSpan span) {
     return (SbStr){text.ptr + span.begin, span.end - span.begin};
 }
 
-// ---- runs: patterns like [a-z0-9]+, 64 bytes at a time -----------------------------------------
+// ---- runs: patterns like [a-z0-9]+|[^a-z0-9 ], 64 bytes at a time ------------------------------
 
 enum { RUNS_AT_ONCE = 4 };
 
 static int64_t runs_count(const SbRegex *regex, SbStr text) {
     int64_t count = 0;
-    uint64_t before = 0;  // Bit 0: the last byte was in the set.
-    for (int64_t at = 0; at < text.len; at += 64) {
-        uint64_t mask = regex_run_mask_until(regex, text, at);
-        count += __builtin_popcountll(mask & ~(mask << 1 | before));
-        before = mask >> 63;
-    }
+    uint64_t inside = 0;
+    for (int64_t at = 0; at < text.len; at += 64)
+        count += __builtin_popcountll(regex_edges(regex, text, at, &inside).begins);
     return count;
 }
 
@@ -75,16 +72,15 @@ static SbStr *runs_end(SbStr *run, const char *at, uint64_t bits) {
 
 static int32_t runs_all(SbCall *call, SbStr text, const SbRegex *regex, SbList *out) {
     enum { COUNT_FROM = 1024 };  // Shorter texts take the room of the worst case for a moment.
-    int64_t count_max = text.len > COUNT_FROM ? runs_count(regex, text) : (text.len + 1) / 2;
+    int64_t count_max = text.len > COUNT_FROM ? runs_count(regex, text) : text.len;
     SbStr *runs = sb_alloc(call, (count_max + RUNS_AT_ONCE) * (int64_t)sizeof *runs);
     if (!runs) return SB_FAULT_TOO_LARGE;
     SbStr *begun = runs, *ended = runs;
-    uint64_t before = 0;
+    uint64_t inside = 0;
     for (int64_t at = 0; at < text.len; at += 64) {
-        uint64_t mask = regex_run_mask_until(regex, text, at), shifted = mask << 1 | before;
-        begun = runs_begin(begun, text.ptr + at, mask & ~shifted);
-        ended = runs_end(ended, text.ptr + at, shifted & ~mask);
-        before = mask >> 63;
+        const RegexEdges edges = regex_edges(regex, text, at, &inside);
+        begun = runs_begin(begun, text.ptr + at, edges.begins);
+        ended = runs_end(ended, text.ptr + at, edges.ends);
     }
     if (ended < begun) ended = runs_end(ended, text.ptr + text.len, 1);
     sb_shrink(call, runs, (char *)ended - (char *)runs);

@@ -258,7 +258,7 @@ static void parse_flags(Parser *p, int64_t open) {
             on = some = false;
             continue;
         case ')': case ':':
-            if (!on && !some) fail(p, open, "no flag behind the minus sign");
+            if (!on && !some) fail(p, open, "no flag after the minus sign");
             return;
         default:
             fail(p, open, "unknown group: expected (?: (?P<name> or flags out of imsU");

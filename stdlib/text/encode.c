@@ -7,7 +7,7 @@
 
 static const char digits_lower[] = "0123456789abcdef", digits_upper[] = "0123456789ABCDEF";
 
-static int hex_value(char c) {
+int sb_hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     char lower = (char)(c | 0x20);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
@@ -44,7 +44,7 @@ int32_t sb_hex_decode(SbCall *call, SbStr text, SbStr *out) {
     if (!bytes) return SB_FAULT_TOO_LARGE;
     if (text.len % 2) return SB_FAULT_BAD_ARGUMENT;
     for (int64_t i = 0; i < text.len; i += 2) {
-        int high = hex_value(text.ptr[i]), low = hex_value(text.ptr[i + 1]);
+        int high = sb_hex_value(text.ptr[i]), low = sb_hex_value(text.ptr[i + 1]);
         if (high < 0 || low < 0) return SB_FAULT_BAD_ARGUMENT;
         bytes[i / 2] = (char)(high << 4 | low);
     }
@@ -84,7 +84,7 @@ int32_t sb_url_decode(SbCall *call, SbStr text, SbStr *out) {
             continue;
         }
         if (text.len - i < 3) return SB_FAULT_BAD_ARGUMENT;
-        int high = hex_value(text.ptr[i + 1]), low = hex_value(text.ptr[i + 2]);
+        int high = sb_hex_value(text.ptr[i + 1]), low = sb_hex_value(text.ptr[i + 2]);
         if (high < 0 || low < 0) return SB_FAULT_BAD_ARGUMENT;
         *at++ = (char)(high << 4 | low);
         i += 2;

@@ -4,6 +4,8 @@
 
 #include "runtime/abi/call.h"
 
+// Of a hexadecimal digit; -1: it is none.
+int sb_hex_value(char c);
 int32_t sb_base64_encode(SbCall *call, SbStr bytes, SbStr *out);
 int32_t sb_base64_decode(SbCall *call, SbStr text, SbStr *out);
 int32_t sb_hex_encode(SbCall *call, SbStr bytes, SbStr *out);
@@ -11,7 +13,6 @@ int32_t sb_hex_decode(SbCall *call, SbStr text, SbStr *out);
 // RFC 3986: all but letters, digits and -._~ as %XX. Decoding leaves + alone.
 int32_t sb_url_encode(SbCall *call, SbStr text, SbStr *out);
 int32_t sb_url_decode(SbCall *call, SbStr text, SbStr *out);
-
 // Numbers by a pattern: ["+"] ["0"] [width] [","] ["." decimals] ["f" | "e" | "%" | "x"].
 // Is the text a format of numbers; of integers, if `whole`?
 bool sb_format_is_good(SbStr text, bool whole);

@@ -43,6 +43,19 @@ static const Kind kinds[] = {
 static const SbNotText bare_cr = {"its lines end in CR alone",
                                   "end its lines in LF: tr '\\r' '\\n' <FILE >OTHER"};
 
+static const SbNotText bare_text = {"it is text", "give it a name without that ending"};
+
+// Do the bytes look like text in any encoding that has ASCII in it?
+static bool is_texty(const char *bytes, int64_t len) {
+    enum { LOOKED_AT = 256 };
+    for (int64_t i = 0; i < len && i < LOOKED_AT; i++) {
+        bool space = bytes[i] == '\t' || bytes[i] == '\r' || bytes[i] == '\n';
+        bool control = (unsigned char)bytes[i] < ' ' || bytes[i] == '\x7f';
+        if (control && !space) return false;
+    }
+    return len > 0;
+}
+
 const SbNotText *sb_cr_lines(const char *bytes, int64_t len) {
     bool quoted = false;
     for (int64_t at = 0; at + 1 < len; at++) {
@@ -70,4 +83,9 @@ const SbNotText *sb_never_text(const char *bytes, int64_t len) {
 const SbNotText *sb_not_text(const char *bytes, int64_t len) {
     const SbNotText *kind = kind_of(bytes, len);
     return kind ? kind : sb_cr_lines(bytes, len);
+}
+
+const SbNotText *sb_not_packed(const char *bytes, int64_t len) {
+    const SbNotText *kind = kind_of(bytes, len);
+    return kind ? kind : is_texty(bytes, len) ? &bare_text : nullptr;
 }

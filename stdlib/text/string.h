@@ -78,7 +78,8 @@ int32_t sb_split(SbCall *call, SbStr s, SbStr separator, SbList *out);
 int32_t sb_join(SbCall *call, SbList parts, SbStr separator, SbStr *out);
 int32_t sb_lines_of(SbCall *call, SbStr s, SbList *out);
 int32_t sb_words(SbCall *call, SbStr s, SbList *out);
-int32_t sb_levenshtein(SbCall *call, SbStr a, SbStr b, int64_t *out);
+// Each character of `from` becomes that of `to` at its position, or goes where `to` is shorter.
+int32_t sb_translate(SbCall *call, SbStr s, SbStr from, SbStr to, SbStr *out);
 int32_t sb_char_of(SbCall *call, int64_t code, SbStr *out);
 
 // ---- case and normal forms (unicode.c): Unicode 15, simple mappings -----------------------------

@@ -210,38 +210,32 @@ int32_t sb_words(SbCall *call, SbStr s, SbList *out) {
     return SB_OK;
 }
 
-// ---- others -------------------------------------------------------------------------------------
+// ---- characters ---------------------------------------------------------------------------------
 
-static uint32_t *points_of(SbCall *call, SbStr s, int64_t *count) {
-    *count = sb_utf8_count(s.ptr, s.len);
-    uint32_t *points = sb_alloc(call, *count * (int64_t)sizeof *points);
-    for (int64_t i = 0, n = 0; points && i < s.len; i += sb_utf8_bytes(s.ptr[i]))
-        points[n++] = sb_utf8_read(s.ptr + i);
-    return points;
+// The character at that position; its bytes are 0 if there are not so many.
+static SbStr char_at(SbStr s, int64_t position) {
+    int64_t at = 0;
+    for (; position > 0 && at < s.len; position--) at += sb_utf8_bytes(s.ptr[at]);
+    return (SbStr){s.ptr + at, at < s.len ? sb_utf8_bytes(s.ptr[at]) : 0};
 }
 
-// Wagner and Fischer's table, one row at a time.
-int32_t sb_levenshtein(SbCall *call, SbStr a, SbStr b, int64_t *out) {
-    enum : int64_t { CELLS_MAX = 100000000 };
-    SbCall before = *call;
-    int64_t rows, columns;
-    uint32_t *x = points_of(call, a, &rows), *y = points_of(call, b, &columns);
-    int64_t *row = sb_alloc(call, (columns + 1) * (int64_t)sizeof *row);
-    if (!x || !y || !row || (columns && rows > CELLS_MAX / columns)) return SB_FAULT_TOO_LARGE;
-    for (int64_t j = 0; j <= columns; j++) row[j] = j;
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t corner = row[0];
-        row[0] = i + 1;
-        for (int64_t j = 0; j < columns; j++) {
-            int64_t best = corner + (x[i] != y[j]);
-            corner = row[j + 1];
-            if (corner + 1 < best) best = corner + 1;
-            if (row[j] + 1 < best) best = row[j] + 1;
-            row[j + 1] = best;
-        }
+// The position of the first such character; -1: there is none.
+static int64_t char_position(SbStr s, const char *c, int64_t bytes) {
+    for (int64_t at = 0, position = 0; at < s.len; at += sb_utf8_bytes(s.ptr[at]), position++)
+        if (sb_utf8_bytes(s.ptr[at]) == bytes && memcmp(s.ptr + at, c, (size_t)bytes) == 0)
+            return position;
+    return -1;
+}
+
+int32_t sb_translate(SbCall *call, SbStr s, SbStr from, SbStr to, SbStr *out) {
+    SbBuild build = {.call = call};
+    for (int64_t i = 0, bytes; i < s.len; i += bytes) {
+        bytes = sb_utf8_bytes(s.ptr[i]);
+        int64_t position = char_position(from, s.ptr + i, bytes);
+        SbStr with = position < 0 ? (SbStr){s.ptr + i, bytes} : char_at(to, position);
+        if (!sb_build_add(&build, with.ptr, with.len)) return SB_FAULT_TOO_LARGE;
     }
-    *out = row[columns];
-    sb_release(call, &before);
+    *out = sb_build_text(&build);
     return SB_OK;
 }
 

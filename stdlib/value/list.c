@@ -209,6 +209,19 @@ int32_t sb_list_except(SbCall *call, const SbType *type, SbList xs, SbList ys, S
     return pick(call, type, xs, ys, false, out);
 }
 
+int32_t sb_list_jaccard(SbCall *call, const SbType *type, SbList xs, SbList ys, double *out) {
+    SbCall before = *call;
+    SbList common;
+    int32_t status = sb_list_distinct(call, type, xs, &xs);
+    if (!status) status = sb_list_distinct(call, type, ys, &ys);
+    if (!status) status = pick(call, type, xs, ys, true, &common);
+    if (status) return status;
+    int64_t all = xs.len + ys.len - common.len;
+    *out = all ? (double)common.len / (double)all : 1;
+    sb_release(call, &before);
+    return SB_OK;
+}
+
 int32_t sb_sequence(SbCall *call, int64_t begin, int64_t end, SbList *out) {
     enum : uint64_t { LEN_MAX = 1 << 28 };
     uint64_t len = end > begin ? (uint64_t)end - (uint64_t)begin : 0;

@@ -28,6 +28,8 @@ int32_t sb_list_distinct(SbCall *call, const SbType *type, SbList xs, SbList *ou
 int32_t sb_list_concat(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
 int32_t sb_list_intersect(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
 int32_t sb_list_except(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
+// Distinct elements in both of those in any, from 0 to 1; 1 where both lists are empty.
+int32_t sb_list_jaccard(SbCall *call, const SbType *type, SbList xs, SbList ys, double *out);
 int32_t sb_sequence(SbCall *call, int64_t begin, int64_t end, SbList *out);
 
 // Of numbers. The sum of floats is exact, rounded once; of integers it faults beyond i64.

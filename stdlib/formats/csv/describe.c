@@ -15,7 +15,7 @@ const FormatInfo format_info_csv = {
     .writes = true,
     .input = FORMAT_SCANNED,
     .read_options = DIALECT | FORMAT_OPTION_COMMENT | FORMAT_OPTION_ZONE | FORMAT_OPTION_ROW_MAX,
-    .write_options = DIALECT | FORMAT_OPTION_BYTES,
+    .write_options = DIALECT | FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES,
     .row = FORMAT_ROW_FIELDS,
     .read_columns = {.fits = fits_field, .words = "a CSV field",
                      .fix = "declare it as json, or as str and split it"},

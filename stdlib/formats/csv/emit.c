@@ -117,6 +117,30 @@ static Value raw_csv(Emit *e, Frame *frame, uint32_t column) {
     return field_bytes(e, frame->text, column);
 }
 
+// A null of a number may have spaces around its word, which a sink does not write.
+static bool may_be_padded(const SourceOp *source, uint32_t column) {
+    const Type *type = source->columns[column].type;
+    return type->nullable && type_is_numeric(type_base(type));
+}
+
+static Text null_word_of(const CsvOptions *csv) {
+    return csv->null_count ? csv->nulls[0] : TEXT("");
+}
+
+static Val span_constant(Emit *e, const SourceOp *source, RawSpan raw) {
+    uint32_t count = raw.last - raw.first + 1;
+    Text word = null_word_of(&source->options.csv);
+    Val *pads = arena_new_array(e->arena, Val, count);
+    for (uint32_t i = 0; i < count; i++)
+        pads[i] = emit_int(e, e->i8, may_be_padded(source, raw.first + i));
+    Val members[] = {emit_global(e, LLVMConstArray2(e->i8, pads, count), "pads"),
+                     emit_bytes(e, word, "null"), emit_i64(e, (int64_t)word.len),
+                     emit_i32(e, count),
+                     emit_int(e, e->i8, (uint8_t)source->options.csv.delimiter)};
+    static_assert(offsetof(SbCsvSpan, count) == 24 && offsetof(SbCsvSpan, delimiter) == 28, "");
+    return emit_global(e, LLVMConstStructInContext(e->ctx, members, 5, false), "span");
+}
+
 // The fields of some columns in scratch memory, a delimiter between them.
 static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
     const TextRow *row = frame->text;
@@ -130,8 +154,7 @@ static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
     Val map = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "");
     Val joined = emit_callv(e, "sb_csv_join", e->str_pair, arg(emit_call_context(e)), arg(fields),
                             arg(emit_offset(e, map, sizeof(uint32_t) * raw.first)),
-                            arg(emit_i32(e, raw.last - raw.first + 1)),
-                            arg(emit_int(e, e->i8, (uint8_t)source->options.csv.delimiter)));
+                            arg(span_constant(e, source, raw)));
     Value text = {.a = LLVMBuildExtractValue(e->b, joined, 0, ""),
                   .b = LLVMBuildExtractValue(e->b, joined, 1, "")};
     Val failed = LLVMBuildICmp(e->b, LLVMIntEQ, text.a, LLVMConstNull(e->ptr), "");
@@ -140,16 +163,32 @@ static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
     return text;
 }
 
+// May the bytes be taken as they stand: side by side, each null as its word?
+static Val is_plain(Emit *e, Frame *frame, uint32_t hidden) {
+    const SourceOp *source = &frame->op->source;
+    RawSpan raw = source->raw_of[hidden];
+    Val plain = csv_of(frame->text)->straight[hidden];
+    Val word = emit_i64(e, (int64_t)null_word_of(&source->options.csv).len);
+    for (uint32_t c = raw.first; c <= raw.last; c++) {
+        if (!may_be_padded(source, c)) continue;
+        Val valid = frame_column(e, frame, c).valid;
+        Val exact = LLVMBuildICmp(e->b, LLVMIntEQ, field_bytes(e, frame->text, c).b, word, "");
+        plain = LLVMBuildAnd(e->b, plain, LLVMBuildOr(e->b, valid, exact, ""), "");
+    }
+    return plain;
+}
+
 // The bytes from the first column to the last one: one piece of the file where it has them so.
 static Value span_csv(Emit *e, Frame *frame, uint32_t hidden) {
     RawSpan raw = frame->op->source.raw_of[hidden];
+    Val plain = is_plain(e, frame, hidden);
     Value first = field_bytes(e, frame->text, raw.first),
           last = field_bytes(e, frame->text, raw.last);
     Val from = LLVMBuildPtrToInt(e->b, first.a, e->i64, ""),
         to = LLVMBuildPtrToInt(e->b, last.a, e->i64, "");
     Val length = LLVMBuildAdd(e->b, LLVMBuildSub(e->b, to, from, ""), last.b, "");
     Block here = emit_here(e), join = emit_block(e, "join"), end = emit_block(e, "span");
-    emit_branch_likely(e, csv_of(frame->text)->straight[hidden], end, join);
+    emit_branch_likely(e, plain, end, join);
     emit_at(e, join);
     Value joined = join_fields(e, frame, raw);
     Block join_end = emit_here(e);

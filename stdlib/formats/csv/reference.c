@@ -31,6 +31,7 @@ static void csv_open(FileRows *rows) {
     bool found = csv_next(cursor, &header);
     if (!found) {
         job_fail(rows->job, JOB_HEADER, "'%.*s' is empty: it has no header", TEXT_ARG(path));
+        job_fix(rows->job, "give a file with a header, or leave this one out");
         return;
     }
     if (header.status) {

@@ -1,11 +1,15 @@
-// npy: an array of numbers of one dimension, as NumPy saves it.
+// npy: an array of numbers, as NumPy saves it; its first dimension counts the rows.
 #include "stdlib/formats/npy/npy.h"
 
 #include "ir/format.h"
 
-#define TYPES "bool, i8 to i64, u8 to u64, f32 or f64"
+#define TYPES "bool, i8 to i64, u8 to u64, f32 or f64, or a tensor of these"
 
-static bool fits(const Type *type) { return !type->nullable && npy_type_of(type->kind); }
+static_assert(NPY_RANK_MAX == TENSOR_RANK_MAX && NPY_ROW_MAX == TENSOR_BYTES_MAX);
+
+static bool fits(const Type *type) {
+    return !type->nullable && npy_type_of(type_element(type)->kind);
+}
 
 // What a read without `as` gives: one column, `value`.
 static const Type *row_of(TypeTable *types, Text front, TextBuf *error) {
@@ -14,7 +18,9 @@ static const Type *row_of(TypeTable *types, Text front, TextBuf *error) {
         text_buf_format(error, "it %s", header.wrong);
         return nullptr;
     }
-    Field value = {TEXT("value"), type_of(types, (TypeKind)header.type->kind)};
+    const Type *type = type_of(types, (TypeKind)header.row.type->kind);
+    if (header.row.rank) type = type_tensor(types, type, header.row.shape, header.row.rank);
+    Field value = {TEXT("value"), type};
     return type_struct(types, &value, 1);
 }
 
@@ -26,7 +32,7 @@ const FormatInfo format_info_npy = {
     .reads = true,
     .writes = true,
     .input = FORMAT_SCANNED,
-    .write_options = FORMAT_OPTION_BYTES,
+    .write_options = FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES,
     .row = FORMAT_ROW_DECLARED,
     .row_of = row_of,
     .read_columns = {.count = 1, .fits = fits, .words = "a value of npy",

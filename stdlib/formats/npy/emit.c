@@ -3,9 +3,11 @@
 
 #include "codegen/emit_format.h"
 
-static const NpyType *type_of_row(const Op *op) {
-    return npy_type_of(op->source.columns[0].type->kind);
+static NpyRow row_of(const Type *type) {
+    return npy_row(type_element(type)->kind, type->rank, type->shape);
 }
+
+static NpyRow row_of_source(const Op *op) { return row_of(op->source.columns[0].type); }
 
 // Is the file's byte order the other one? The reader says so in the first of the file's fields.
 static void open_npy(Emit *e, TextRow *row) {
@@ -16,13 +18,29 @@ static void open_npy(Emit *e, TextRow *row) {
 }
 
 static void index_npy(Emit *e, TextRow *row, Val pos, Val end) {
+    NpyRow layout = row_of_source(row->op);
     emit_callv(e, "sb_npy_index", e->type_void, arg(row->index), arg(pos), arg(end),
-               arg(emit_i32(e, type_of_row(row->op)->size)));
+               arg(emit_i32(e, (uint32_t)npy_width(&layout))));
+}
+
+// Elements are read where they lie, unless the machine wants others.
+static Value tensor(Emit *e, Frame *frame, const NpyRow *layout) {
+    const TextRow *row = frame->text;
+    Val at = emit_index(e, e->i8, row->text, row->begin), count = emit_i64(e, npy_values(layout));
+    Val big = LLVMBuildZExt(e->b, *(Val *)row->own, e->i32, "");
+    Val elements = emit_callv(e, "sb_npy_elements", e->ptr, arg(emit_call_context(e)), arg(at),
+                              arg(count), arg(emit_i32(e, layout->type->kind)), arg(big));
+    emit_column_fault_if(e, frame->step, row->op->source.columns[0].name,
+                         emit_is_nullptr(e, elements), emit_i32(e, SB_FAULT_TOO_LARGE),
+                         (Detail){0});
+    return (Value){.a = elements, .b = count};
 }
 
 static Value column_npy(Emit *e, Frame *frame, uint32_t) {
     const TextRow *row = frame->text;
-    const NpyType *type = type_of_row(row->op);
+    NpyRow layout = row_of_source(row->op);
+    const NpyType *type = layout.type;
+    if (layout.rank) return tensor(e, frame, &layout);
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = emit_load(e, bits, emit_index(e, e->i8, row->text, row->begin), "value");
     LLVMSetAlignment(value, 1);
@@ -38,7 +56,13 @@ static Value column_npy(Emit *e, Frame *frame, uint32_t) {
 }
 
 static Val put_value(Emit *e, SinkEmit *sink, Val at) {
-    const NpyType *type = npy_type_of(sink_base(e, sink, 0)->kind);
+    NpyRow layout = row_of(sink_base(e, sink, 0));
+    const NpyType *type = layout.type;
+    if (layout.rank) {
+        int64_t width = npy_width(&layout);
+        LLVMBuildMemCpy(e->b, at, 1, sink->values[0].a, 1, emit_i64(e, width));
+        return emit_offset(e, at, (size_t)width);
+    }
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = sink->values[0].a;
     if (type->kind == TYPE_BOOL) value = LLVMBuildZExt(e->b, value, bits, "");
@@ -49,6 +73,6 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
 
 static const TextFormat read_npy = {.open = open_npy, .index = index_npy,
                                     .begin_row = text_begin_line, .column = column_npy};
-static const SinkFormat write_npy = {.widens = 1, .row = put_value};
+static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room", .row = put_value};
 
 const FormatEmit format_emit_npy = {&read_npy, &write_npy};

@@ -29,12 +29,22 @@ enum { NPY_TYPES = sizeof npy_types / sizeof *npy_types };
 
 enum : int64_t { NPY_HEADER_MAX = 1 << 20 };  // Bytes of a header that anybody writes.
 enum { NPY_WRITTEN = 128, NPY_WORDS = 256 };  // Bytes of a header of ours; of what is said of one.
+// Of a row, as a tensor has them (ir/type.h): with these limits NPY_WRITTEN is enough.
+enum { NPY_RANK_MAX = 8, NPY_ROW_MAX = 1 << 30 };
+
+// What a row is: a value, or a tensor of them. The first dimension of a file counts its rows.
+typedef struct NpyRow {
+    const NpyType *type;
+    uint32_t rank;                 // 0: a value.
+    uint32_t shape[NPY_RANK_MAX];
+} NpyRow;
 
 typedef struct NpyHeader {
     int64_t begin;           // Offset of the first value.
     int64_t rows;
-    const NpyType *type;
+    NpyRow  row;
     bool    big;             // Values are big-endian.
+    bool    fortran;         // The first index is the fastest.
     char    wrong[NPY_WORDS];  // What is wrong, after the path; empty: nothing.
 } NpyHeader;
 
@@ -92,14 +102,53 @@ static inline bool npy_number(NpyText *text, int64_t *number) {
     return text->at > first;
 }
 
+// Values of a row.
+static inline int64_t npy_values(const NpyRow *row) {
+    int64_t values = 1;
+    for (uint32_t i = 0; i < row->rank; i++) values *= row->shape[i];
+    return values;
+}
+
+// Bytes of a row.
+static inline int64_t npy_width(const NpyRow *row) { return npy_values(row) * row->type->size; }
+
+// The row of a column: the kind of its value or element, and the shape of a tensor.
+static inline NpyRow npy_row(unsigned kind, uint32_t rank, const uint32_t *shape) {
+    NpyRow row = {.type = npy_type_of(kind), .rank = rank};
+    for (uint32_t i = 0; i < rank && i < NPY_RANK_MAX; i++) row.shape[i] = shape[i];
+    return row;
+}
+
+static inline bool npy_same(const NpyRow *a, const NpyRow *b) {
+    return a->type == b->type && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+}
+
+// "f32[2, 3]", as a type is written.
+static inline const char *npy_row_name(const NpyRow *row, char name[NPY_WORDS]) {
+    int len = snprintf(name, NPY_WORDS, "%s", row->type->name);
+    for (uint32_t i = 0; i < row->rank; i++)
+        len += snprintf(name + len, (size_t)(NPY_WORDS - len), i ? ", %u" : "[%u", row->shape[i]);
+    if (row->rank) snprintf(name + len, (size_t)(NPY_WORDS - len), "]");
+    return name;
+}
+
+// Takes the number of the rows, and then the dimensions of a row. One that no row has is 0.
+static inline void npy_dimension(NpyHeader *header, int dimension, int64_t number) {
+    if (!dimension) header->rows = number;
+    else if (dimension <= NPY_RANK_MAX)
+        header->row.shape[dimension - 1] = number <= NPY_ROW_MAX ? (uint32_t)number : 0;
+}
+
 // (3,) and its like. How many dimensions, or -1: it is damaged.
-static inline int npy_shape(NpyText *text, int64_t *rows) {
+static inline int npy_shape(NpyText *text, NpyHeader *header) {
     int dimensions = 0;
     if (!npy_take(text, "(")) return -1;
     while (!npy_take(text, ")")) {
         int64_t number;
         npy_take(text, "");  // Spaces.
-        if (!npy_number(text, dimensions++ ? &number : rows)) return -1;
+        if (dimensions > 99 || !npy_number(text, &number)) return -1;
+        npy_dimension(header, dimensions++, number);
         npy_take(text, "L");
         if (npy_take(text, ",")) continue;
         // One dimension has a comma, else it would be a number in parentheses.
@@ -131,23 +180,42 @@ static inline bool npy_entry(NpyText *text, NpyHeader *header, unsigned *seen) {
                                                                               : 0;
     if (!which || *seen & which) return false;
     *seen |= which;
-    if (which == 4) return npy_take(text, "False") || npy_take(text, "True");
+    if (which == 4) {
+        header->fortran = npy_take(text, "True");
+        return header->fortran || npy_take(text, "False");
+    }
     if (which == 2) {
-        dimensions = npy_shape(text, &header->rows);
-        if (dimensions >= 0 && dimensions != 1)
-            snprintf(header->wrong, NPY_WORDS, "has %d dimensions: this version reads one, and "
-                     "tensors are to read more", dimensions);
-        return dimensions == 1;
+        dimensions = npy_shape(text, header);
+        if (dimensions == 0 || dimensions > NPY_RANK_MAX + 1)
+            snprintf(header->wrong, NPY_WORDS, "has %d dimensions: the first one counts the rows, "
+                     "and a row has up to %d", dimensions, NPY_RANK_MAX);
+        else if (dimensions > 0) header->row.rank = (uint32_t)dimensions - 1;
+        return !header->wrong[0] && dimensions > 0;
     }
     if (npy_take(text, "[")) {
         snprintf(header->wrong, NPY_WORDS, "has values of several fields");
         return false;
     }
     if (!npy_string(text, &word, &len)) return false;
-    header->type = npy_descr(word, len, &header->big);
-    if (!header->type)
+    header->row.type = npy_descr(word, len, &header->big);
+    if (!header->row.type)
         snprintf(header->wrong, NPY_WORDS, "has values of type '%.*s'", len, word);
-    return header->type;
+    return header->row.type;
+}
+
+// Can rows be like that? False: header->wrong says why not.
+static inline bool npy_rows_good(NpyHeader *header) {
+    const NpyRow *row = &header->row;
+    if (row->rank && header->fortran) {
+        snprintf(header->wrong, NPY_WORDS, "is in Fortran order: a row of it is not in one place");
+        return false;
+    }
+    int64_t bytes = row->type->size;
+    for (uint32_t i = 0; i < row->rank && bytes > 0 && bytes <= NPY_ROW_MAX; i++)
+        bytes *= row->shape[i];
+    if (bytes > 0 && bytes <= NPY_ROW_MAX) return true;
+    snprintf(header->wrong, NPY_WORDS, "has rows of no values, or of more than 1 GiB");
+    return false;
 }
 
 // Reads the front of a file. False: header->wrong says why.
@@ -173,7 +241,7 @@ static inline bool npy_read(const char *bytes, int64_t len, NpyHeader *header) {
     }
     if (good && seen == 7 && npy_take(&text, "\n") && text.at == text.end) {
         header->begin = front;
-        return true;
+        return npy_rows_good(header);
     }
     if (!header->wrong[0])
         snprintf(header->wrong, NPY_WORDS, "has a damaged header, at byte %lld",
@@ -183,21 +251,26 @@ static inline bool npy_read(const char *bytes, int64_t len, NpyHeader *header) {
 
 // Has a file of `size` bytes the values that its header says? False: header->wrong says why not.
 static inline bool npy_whole(NpyHeader *header, int64_t size) {
-    int64_t width = header->type->size, bytes = size - header->begin;
+    int64_t width = npy_width(&header->row), bytes = size - header->begin;
     if (header->rows <= bytes / width && header->rows * width == bytes) return true;
-    snprintf(header->wrong, NPY_WORDS, "has %lld values in its header and %lld bytes after it, "
+    snprintf(header->wrong, NPY_WORDS, "has %lld %s in its header and %lld bytes after it, "
              "from byte %lld on: %lld of them are %lld bytes", (long long)header->rows,
-             (long long)bytes, (long long)header->begin, (long long)(bytes / width),
+             header->row.rank ? "rows" : "values", (long long)bytes,
+             (long long)header->begin, (long long)(bytes / width),
              (long long)(bytes / width * width));
     return false;
 }
 
-// The header of a file with so many values: version 1, NPY_WRITTEN bytes, the first value aligned.
-static inline void npy_write(const NpyType *type, int64_t rows, char header[NPY_WRITTEN]) {
+// The header of a file with so many rows: version 1, NPY_WRITTEN bytes, the first value aligned.
+static inline void npy_write(const NpyRow *row, int64_t rows, char header[NPY_WRITTEN]) {
     char text[NPY_WRITTEN];
+    const NpyType *type = row->type;
     int len = snprintf(text, sizeof text,
-                       "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%lld,), }",
+                       "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%lld,",
                        type->size == 1 ? '|' : '<', type->letter, type->size, (long long)rows);
+    for (uint32_t i = 0; i < row->rank; i++)
+        len += snprintf(text + len, sizeof text - (size_t)len, i ? ", %u" : " %u", row->shape[i]);
+    len += snprintf(text + len, sizeof text - (size_t)len, "), }");
     memset(header, ' ', NPY_WRITTEN);
     memcpy(header, "\x93NUMPY\1\0", 8);
     header[8] = (char)(NPY_WRITTEN - 10);

@@ -9,13 +9,23 @@
 // What file->fields says: the byte order, which emitted code asks for, and the rows of the header.
 enum { FIELD_BIG, FIELD_ROWS, FIELD_ROWS_HIGH, FIELDS };
 
-static const NpyType *type_of(const Source *source) {
-    return npy_type_of(source->what->columns[0].type->kind);
+static NpyRow row_of(const Source *source) {
+    const SbType *type = source->what->columns[0].type;
+    bool tensor = type->kind == SB_TENSOR;
+    return npy_row(tensor ? type->elem->kind : type->kind, type->rank, type->shape);
+}
+
+static int64_t width_of(const Source *source) {
+    NpyRow row = row_of(source);
+    return npy_width(&row);
 }
 
 static bool is_wrong(const SourceFile *file, const NpyHeader *header, Trouble *trouble) {
     trouble_set(trouble, TROUBLE_HEADER, "'%s' %s", file->path, header->wrong);
-    trouble_fix(trouble, "save an array of one dimension as it is: numpy.save(path, array)");
+    const char *call = header->fortran ? "ascontiguousarray(array))" : "array)";
+    trouble_fix(trouble, "save %s: numpy.save(path, %s%s",
+                header->fortran ? "it in C order" : "the array as it is",
+                header->fortran ? "numpy." : "", call);
     return false;
 }
 
@@ -28,12 +38,14 @@ static bool header(const Source *source, SourceFile *file, SbStr front, Trouble 
     NpyHeader found;
     SbStr column = source->what->columns[0].name;
     if (!npy_read(front.ptr, front.len, &found)) return is_wrong(file, &found, trouble);
-    if (found.type != type_of(source)) {
+    NpyRow wanted = row_of(source);
+    if (!npy_same(&found.row, &wanted)) {
+        char has[NPY_WORDS], wants[NPY_WORDS];
+        npy_row_name(&found.row, has);
         trouble_set(trouble, TROUBLE_HEADER, "'%s' has values of type %s, and column '%.*s' is %s",
-                    file->path, found.type->name, (int)column.len, column.ptr,
-                    type_of(source)->name);
-        return trouble_fix(trouble, "declare it as {%.*s: %s}", (int)column.len, column.ptr,
-                           found.type->name), false;
+                    file->path, has, (int)column.len, column.ptr, npy_row_name(&wanted, wants));
+        return trouble_fix(trouble, "declare it as {%.*s: %s}", (int)column.len, column.ptr, has),
+               false;
     }
     file->fields = calloc(FIELDS, sizeof *file->fields);
     if (!file->fields)
@@ -47,31 +59,28 @@ static bool header(const Source *source, SourceFile *file, SbStr front, Trouble 
 }
 
 static bool ends(const Source *source, const SourceFile *file, int64_t size, Trouble *trouble) {
-    NpyHeader promised = {.begin = file->begin, .type = type_of(source),
+    NpyHeader promised = {.begin = file->begin, .row = row_of(source),
                           .rows = file->fields[FIELD_ROWS] |
                                   (int64_t)file->fields[FIELD_ROWS_HIGH] << 32};
     return npy_whole(&promised, size) || is_wrong(file, &promised, trouble);
 }
 
 static int64_t row_end(const Window *window, int64_t pos, int64_t from) {
-    int64_t width = type_of(window->source)->size;
+    int64_t width = width_of(window->source);
     int64_t rows = from > pos ? (from - pos + width - 1) / width : 1;
     int64_t end = pos + rows * width;
     return end <= window->len ? end : -1;
 }
 
 static int64_t row_start(const Window *window, int64_t to) {
-    int64_t width = type_of(window->source)->size;
+    int64_t width = width_of(window->source);
     int64_t into = (window->offset + 1 - window->file->begin) % width;  // Of a row, at place 1.
     int64_t start = 1 + (into ? width - into : 0);
     return start <= to ? start : -1;
 }
 
-static void show(const Window *row, Text *out) {
-    const NpyType *type = type_of(row->source);
+static void show_value(const NpyType *type, uint64_t value, Text *out) {
     char digits[64], *end = digits;
-    if (row->len < type->size) return;
-    uint64_t value = npy_value(type, row->file->fields[FIELD_BIG], row->text);
     float narrow;
     double wide;
     memcpy(&narrow, &value, sizeof narrow);
@@ -82,6 +91,38 @@ static void show(const Window *row, Text *out) {
     else if (type->letter == 'u') end = sb_put_u64(digits, value);
     else end = type->size == 4 ? sb_put_f32(digits, narrow) : sb_put_f64(digits, wide);
     sb_text_add(out, digits, end - digits);
+}
+
+// A value in a tensor is one of JSON.
+static void show_element(const NpyType *type, uint64_t value, Text *out) {
+    uint64_t exponent = type->size == 4 ? UINT64_C(0xff) << 23 : UINT64_C(0x7ff) << 52;
+    bool quoted = type->letter == 'f' && (value & exponent) == exponent;
+    if (quoted) sb_text_str(out, "\"");
+    show_value(type, value, out);
+    if (quoted) sb_text_str(out, "\"");
+}
+
+// From dimension `depth` on; *at is the next value.
+static void show_part(const NpyRow *layout, bool big, const char **at, uint32_t depth, Text *out) {
+    if (depth == layout->rank) {
+        show_element(layout->type, npy_value(layout->type, big, *at), out);
+        *at += layout->type->size;
+        return;
+    }
+    for (uint32_t i = 0; i < layout->shape[depth]; i++) {
+        sb_text_str(out, i ? "," : "[");
+        show_part(layout, big, at, depth + 1, out);
+    }
+    sb_text_str(out, "]");
+}
+
+static void show(const Window *row, Text *out) {
+    NpyRow layout = row_of(row->source);
+    bool big = row->file->fields[FIELD_BIG];
+    const char *at = row->text;
+    if (row->len < npy_width(&layout)) return;
+    if (layout.rank) show_part(&layout, big, &at, 0, out);
+    else show_value(layout.type, npy_value(layout.type, big, at), out);
 }
 
 // The rows of text[pos, end), as sb_lines_index says; what is left of a file that is cut short is
@@ -99,6 +140,37 @@ void sb_npy_index(SbIndex *index, int64_t pos, int64_t end, uint32_t width) {
     }
     index->rows = (uint32_t)rows;
     index->next = rows > 0 ? pos + rows * width : end;
+}
+
+// `count` values of a row as they are on this machine: where they lie, if they can be used there,
+// or copied. Null: there is no memory.
+const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t kind, int32_t big);
+
+#define SWAP(T, swap)                                                                             \
+    for (int64_t i = 0; i < count; i++) {                                                         \
+        T value;                                                                                  \
+        memcpy(&value, at + i * (int64_t)sizeof value, sizeof value);                             \
+        value = swap(value);                                                                      \
+        memcpy(to + i * (int64_t)sizeof value, &value, sizeof value);                             \
+    }
+
+const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t kind,
+                            int32_t big) {
+    const NpyType *type = npy_type_of((unsigned)kind);
+    bool plain = (!big || type->size == 1) && type->kind != SB_BOOL;
+    if (plain && (uintptr_t)at % type->size == 0) return at;
+    char *to = sb_take(call, count * type->size);
+    if (!to) return to;
+    if (plain) return memcpy(to, at, (size_t)(count * type->size));
+    switch (type->size) {
+    case 1:
+        for (int64_t i = 0; i < count; i++) to[i] = at[i] != 0;
+        break;
+    case 2: SWAP(uint16_t, __builtin_bswap16); break;
+    case 4: SWAP(uint32_t, __builtin_bswap32); break;
+    case 8: SWAP(uint64_t, __builtin_bswap64); break;
+    }
+    return to;
 }
 
 static_assert(SB_BOOL == 0 && SB_I64 == 4 && SB_U64 == 8 && SB_F32 == 11 && SB_F64 == 12);

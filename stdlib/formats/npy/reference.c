@@ -3,21 +3,29 @@
 
 #include "codegen/reference/format.h"
 
+static NpyRow row_of(const Type *type) {
+    return npy_row(type_element(type)->kind, type->rank, type->shape);
+}
+
 static void is_wrong(const FileRows *rows, const NpyHeader *header) {
     job_fail(rows->job, JOB_HEADER, "'%.*s' %s", TEXT_ARG(rows->path), header->wrong);
-    job_fix(rows->job, "save an array of one dimension as it is: numpy.save(path, array)");
+    job_fix(rows->job, header->fortran
+                           ? "save it in C order: numpy.save(path, numpy.ascontiguousarray(array))"
+                           : "save the array as it is: numpy.save(path, array)");
 }
 
 static void open_npy(FileRows *rows) {
     NpyHeader *header = rows->own = arena_new_of(rows->job->arena, NpyHeader);
     Text text = rows->cursor.text, column = rows->op->columns[0].name;
-    const NpyType *wanted = npy_type_of(rows->op->columns[0].type->kind);
+    NpyRow wanted = row_of(rows->op->columns[0].type);
+    char has[NPY_WORDS], wants[NPY_WORDS];
     if (!npy_read(text.at, (int64_t)text.len, header)) {
         is_wrong(rows, header);
-    } else if (header->type != wanted) {
+    } else if (!npy_same(&header->row, &wanted)) {
         job_fail(rows->job, JOB_HEADER, "'%.*s' has values of type %s, and column '%.*s' is %s",
-                 TEXT_ARG(rows->path), header->type->name, TEXT_ARG(column), wanted->name);
-        job_fix(rows->job, "declare it as {%.*s: %s}", TEXT_ARG(column), header->type->name);
+                 TEXT_ARG(rows->path), npy_row_name(&header->row, has), TEXT_ARG(column),
+                 npy_row_name(&wanted, wants));
+        job_fix(rows->job, "declare it as {%.*s: %s}", TEXT_ARG(column), has);
     } else if (!npy_whole(header, (int64_t)text.len)) {
         is_wrong(rows, header);
     }
@@ -28,24 +36,33 @@ static bool next_value(FileRows *rows, ReadFault *) {
     const NpyHeader *header = rows->own;
     if (rows->cursor.at >= rows->cursor.text.len) return false;
     rows->row = (TextRow){.begin = rows->cursor.at,
-                          .end = rows->cursor.at + header->type->size};
+                          .end = rows->cursor.at + (size_t)npy_width(&header->row)};
     rows->cursor.at = rows->row.end;
     return true;
 }
 
+static Value value_at(const NpyType *type, bool big, const char *at) {
+    uint64_t bits = npy_value(type, big, at);
+    int unused = 64 - 8 * type->size;
+    float narrow;
+    Value out = {0};
+    memcpy(&narrow, &bits, sizeof narrow);
+    if (type->letter == 'b') out.i = bits != 0;
+    if (type->letter == 'i') out.i = (int64_t)(bits << unused) >> unused;
+    if (type->letter == 'u') out.u = bits;
+    if (type->letter == 'f' && type->size == 4) out.f = (double)narrow;
+    if (type->letter == 'f' && type->size == 8) memcpy(&out.f, &bits, sizeof bits);
+    return out;
+}
+
 static JsonFault value(FileRows *rows, uint32_t, Value *out) {
     const NpyHeader *header = rows->own;
-    uint64_t bits = npy_value(header->type, header->big,
-                              rows->cursor.text.at + rows->row.begin);
-    int unused = 64 - 8 * header->type->size;
-    float narrow;
-    *out = (Value){0};
-    memcpy(&narrow, &bits, sizeof narrow);
-    if (header->type->letter == 'b') out->i = bits != 0;
-    if (header->type->letter == 'i') out->i = (int64_t)(bits << unused) >> unused;
-    if (header->type->letter == 'u') out->u = bits;
-    if (header->type->letter == 'f' && header->type->size == 4) out->f = (double)narrow;
-    if (header->type->letter == 'f' && header->type->size == 8) memcpy(&out->f, &bits, sizeof bits);
+    const char *at = rows->cursor.text.at + rows->row.begin;
+    size_t count = (size_t)npy_values(&header->row), size = header->row.type->size;
+    Value *items = arena_new_array(rows->job->arena, Value, count);
+    for (size_t i = 0; i < count; i++)
+        items[i] = value_at(header->row.type, header->big, at + i * size);
+    *out = header->row.rank ? (Value){.items = items, .item_count = (uint32_t)count} : items[0];
     return (JsonFault){0};
 }
 
@@ -57,25 +74,31 @@ static Text show_value(FileRows *rows) {
     return text_buf_take(&buf, rows->job->arena);
 }
 
-static int32_t put_value(Job *, const Op *, uint32_t, const Cell *cell, TextBuf *buf) {
-    const NpyType *type = npy_type_of(cell->type->kind);
-    uint64_t bits = type->letter == 'u' ? cell->value.u : (uint64_t)cell->value.i;
-    float narrow = (float)cell->value.f;
-    if (type->letter == 'f') memcpy(&bits, &cell->value.f, sizeof bits);
+static void put_value(const NpyType *type, const Value *value, TextBuf *buf) {
+    uint64_t bits = type->letter == 'u' ? value->u : (uint64_t)value->i;
+    float narrow = (float)value->f;
+    if (type->letter == 'f') memcpy(&bits, &value->f, sizeof bits);
     if (type->letter == 'f' && type->size == 4) memcpy(&bits, &narrow, sizeof narrow);
     text_buf_add(buf, (Text){(const char *)&bits, type->size});
+}
+
+static int32_t put_row(Job *, const Op *, uint32_t, const Cell *cell, TextBuf *buf) {
+    NpyRow row = row_of(cell->type);
+    if (!row.rank) put_value(row.type, &cell->value, buf);
+    for (uint32_t i = 0; row.rank && i < cell->value.item_count; i++)
+        put_value(row.type, &cell->value.items[i], buf);
     return SB_OK;
 }
 
 static void put_header(Job *job, const Op *op, Text rows, TextBuf *header) {
     char bytes[NPY_WRITTEN];
     const Expr *value = graph_at(job->graph, op->sink.columns[0].value);
-    const NpyType *type = npy_type_of(value->type->kind);
-    npy_write(type, (int64_t)rows.len / type->size, bytes);
+    NpyRow row = row_of(value->type);
+    npy_write(&row, (int64_t)rows.len / npy_width(&row), bytes);
     text_buf_add(header, (Text){bytes, sizeof bytes});
 }
 
 const FormatReference format_reference_npy = {
     .open = open_npy, .next = next_value, .column = value, .show = show_value, .extension = "npy",
-    .cell = put_value, .row_end = "", .finish = put_header, .finish_bytes = NPY_WRITTEN,
+    .cell = put_row, .row_end = "", .finish = put_header, .finish_bytes = NPY_WRITTEN,
 };

@@ -3,8 +3,22 @@
 
 #include "runtime/output.h"
 
+static NpyRow row_of(const SbSink *what) {
+    const SbType *type = what->columns[0].type;
+    bool tensor = type->kind == SB_TENSOR;
+    return npy_row(tensor ? type->elem->kind : type->kind, type->rank, type->shape);
+}
+
 static int64_t width_of(const SbSink *what) {
-    return npy_type_of(what->columns[0].type->kind)->size;
+    NpyRow row = row_of(what);
+    return npy_width(&row);
+}
+
+// Bytes of a tensor.
+int64_t sb_npy_room(const SbType *type, const void *value);
+
+int64_t sb_npy_room(const SbType *type, const void *value) {
+    return ((const SbList *)value)->len * type->elem->size;
 }
 
 static int64_t row_end(const SbSink *what, SbStr rows, int64_t from) {
@@ -21,7 +35,8 @@ static int64_t rows_end(const SbSink *what, SbStr rows, int64_t count) {
 }
 
 static void finish(const SbSink *what, int64_t body, char *header) {
-    npy_write(npy_type_of(what->columns[0].type->kind), body / width_of(what), header);
+    NpyRow row = row_of(what);
+    npy_write(&row, body / npy_width(&row), header);
 }
 
 const SbWriter sb_writer_npy = {

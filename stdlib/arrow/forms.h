@@ -1,0 +1,56 @@
+// Private to this room: how Arrow stores the values of each kind.
+#ifndef SBC_STDLIB_ARROW_FORMS_H
+#define SBC_STDLIB_ARROW_FORMS_H
+
+#include "runtime/abi/value.h"
+
+typedef enum ArrowForm : uint8_t {
+    FORM_NONE,
+    FORM_BITS,     // validity, bits
+    FORM_FIXED,    // validity, values as they are in memory
+    FORM_DECIMAL,  // validity, 128-bit integers
+    FORM_TEXT,     // validity, offsets, bytes
+    FORM_LIST,     // validity, offsets; one child
+    FORM_STRUCT,   // validity; a child for each field
+} ArrowForm;
+
+typedef struct ArrowKind {
+    const char *format;  // Null: it has parameters (schema.c).
+    ArrowForm   form;
+} ArrowKind;
+
+static const ArrowKind arrow_kinds[] = {
+    [SB_BOOL] = {"b", FORM_BITS},
+    [SB_I8] = {"c", FORM_FIXED}, [SB_I16] = {"s", FORM_FIXED},
+    [SB_I32] = {"i", FORM_FIXED}, [SB_I64] = {"l", FORM_FIXED},
+    [SB_U8] = {"C", FORM_FIXED}, [SB_U16] = {"S", FORM_FIXED},
+    [SB_U32] = {"I", FORM_FIXED}, [SB_U64] = {"L", FORM_FIXED},
+    [SB_F32] = {"f", FORM_FIXED}, [SB_F64] = {"g", FORM_FIXED},
+    [SB_DECIMAL] = {nullptr, FORM_DECIMAL},
+    [SB_STR] = {"u", FORM_TEXT}, [SB_BYTES] = {"z", FORM_TEXT}, [SB_JSON] = {"u", FORM_TEXT},
+    [SB_DATE] = {"tdD", FORM_FIXED}, [SB_TIMESTAMP] = {nullptr, FORM_FIXED},
+    [SB_DURATION] = {"tDu", FORM_FIXED},
+    [SB_LIST] = {"+l", FORM_LIST}, [SB_STRUCT] = {"+s", FORM_STRUCT},
+};
+
+static_assert(sizeof arrow_kinds / sizeof *arrow_kinds == SB_STRUCT + 1);
+
+enum { FORM_BUFFERS_MAX = 3 };
+
+static inline int64_t arrow_buffers(ArrowForm form) {
+    static const uint8_t counts[] = {
+        [FORM_NONE] = 0, [FORM_BITS] = 2, [FORM_FIXED] = 2, [FORM_DECIMAL] = 2,
+        [FORM_TEXT] = 3, [FORM_LIST] = 2, [FORM_STRUCT] = 1,
+    };
+    return counts[form];
+}
+
+static inline uint32_t arrow_children(const SbType *type) {
+    return type->kind == SB_LIST ? 1 : type->kind == SB_STRUCT ? type->field_count : 0;
+}
+
+static inline bool arrow_bit(const void *bits, int64_t i) {
+    return ((const uint8_t *)bits)[i >> 3] >> (i & 7) & 1;
+}
+
+#endif
