@@ -48,7 +48,7 @@ typedef enum AstExprKind {
     AST_PERCENT,    // 0.1%: `number` is what it means, 0.001
     AST_DURATION,   // 90s 1500ms 2h: integer of microseconds
     AST_STR,        // Plain or raw: `text` is the decoded value.
-    AST_FSTRING,    // parts: AST_STR and expressions, in turn
+    AST_FSTRING,    // parts: AST_STR and expressions, in turn; also a path with braces
     AST_NAME,       // a column or a parameter
     AST_CALL,       // name(args), named arguments allowed where the function has them
     AST_FIELD,      // a.b
@@ -71,11 +71,14 @@ typedef enum AstOp {
 } AstOp;
 
 typedef struct AstExpr AstExpr;
+typedef struct AstFrame AstFrame;
 
 typedef struct AstArg {
     Name     name;    // Empty text: positional.
     AstExpr *value;
     AstExpr *where;   // `count() where P`: only on calls of aggregates; null otherwise.
+    AstType *type;    // Part of the path of a `read`: `{year: i32}`, whose value is the name. Null
+                      // otherwise.
 } AstArg;
 
 typedef struct AstArm {
@@ -105,6 +108,14 @@ struct AstExpr {
     uint32_t    arm_count;
     ElseKind    handler;     // ELSE.
     AstExpr    *where;       // CALL of an aggregate: `where P`; else null.
+    AstFrame   *frame;       // CALL in a window: the rows that it looks at; null: none are said.
+};
+
+// rows 3 back 1 ahead, range 1h back, rows all
+struct AstFrame {
+    bool     range, all;
+    AstExpr *back, *ahead;   // Null: not written.
+    Span     span;
 };
 
 // ---- flows -----------------------------------------------------------------------------------
@@ -113,6 +124,7 @@ typedef enum AstStepKind {
     AST_WHERE, AST_DERIVE, AST_SELECT, AST_DROP, AST_RENAME, AST_EXPLODE, AST_GROUP, AST_AGGREGATE,
     AST_SORT, AST_LIMIT, AST_SKIP, AST_DISTINCT, AST_JOIN, AST_UNION, AST_ZIP, AST_SHUFFLE,
     AST_SAMPLE, AST_REPARTITION, AST_ON, AST_WITH, AST_WRITE,
+    AST_WINDOW, AST_TOP, AST_PIVOT, AST_UNPIVOT,
     AST_STEP_ERROR,
 } AstStepKind;
 
@@ -120,6 +132,7 @@ typedef struct AstItem {      // name: type = value, as far as written.
     Name     name;            // Empty text: none written.
     AstType *type;            // Null: none.
     AstExpr *value;
+    AstExpr *key;             // PIVOT `"x" = value`: the literal in front; else null.
     bool     descending, nulls_first;  // Sort keys.
     Span     span;
 } AstItem;
@@ -133,11 +146,16 @@ typedef struct AstStep {
     Span        span;
     Name        keyword;      // The word the step begins with.
     AstItem    *items;        // WHERE, EXPLODE, LIMIT, SKIP one; DERIVE, SELECT, DROP, RENAME
-                              // (name = old). Keys of GROUP, SORT, DISTINCT. SHUFFLE seed. SAMPLE
+                              // (name = old). Keys of GROUP, SORT, DISTINCT,
+                              // WINDOW, TOP, PIVOT. UNPIVOT columns. SHUFFLE seed. SAMPLE
                               // fraction and seed. REPARTITION. JOIN `on` keys of one name.
     uint32_t    item_count;
-    AstItem    *aggs;         // GROUP, AGGREGATE.
+    AstItem    *aggs;         // GROUP, AGGREGATE, WINDOW, PIVOT. UNPIVOT `as`: two names.
     uint32_t    agg_count;
+    AstItem    *order;        // WINDOW `sort`, TOP and DISTINCT `by`: sort keys.
+    uint32_t    order_count;
+    AstItem    *count;        // TOP: how many rows. PIVOT: whose values become columns. Else null.
+    bool        keeps, keeps_last;  // DISTINCT `keep first by`, `keep last by`.
     AstFlow    *other;        // JOIN, UNION, ZIP: the right side.
     JoinKind    join;
     AstExpr   **on_left, **on_right;  // JOIN `on a == b and c == d`: pairs; same count.
@@ -198,9 +216,10 @@ typedef struct AstStmt {
     uint32_t    param_count;
     Text        doc;         // Comment after the declaration on its line, or the lines above it.
     // EXTERN
-    Text        from;        // The C file; relative to the .sbd file.
+    Text        from;        // The C file, relative to the .sbd file; python: "module:function".
     Span        from_span;
-    bool        pure, impure, fallible, per_batch;
+    bool        python;      // `from python`
+    bool        pure, impure, fallible, per_batch, state, alone;
     AstFlow    *flow;        // LET, FLOW.
     // REJECTS: `rejects write FORMAT(options) [limit L]`
     Name        format;

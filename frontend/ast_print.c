@@ -119,6 +119,13 @@ static void print_expr(Tree *t, const AstExpr *e) {
         print_expr(t, e->where);
         t->level--;
     }
+    if (e->frame) {
+        line(t, e->frame->range ? "range" : "rows", e->frame->all ? TEXT("all") : (Text){0});
+        t->level++;
+        if (e->frame->back) line(t, "back", (Text){0}), print_expr(t, e->frame->back);
+        if (e->frame->ahead) line(t, "ahead", (Text){0}), print_expr(t, e->frame->ahead);
+        t->level--;
+    }
     t->level--;
 }
 
@@ -130,6 +137,7 @@ static void print_items(Tree *t, const char *kind, const AstItem *items, uint32_
     for (uint32_t i = 0; i < count; i++) {
         line(t, kind, items[i].name.text);
         t->level++;
+        if (items[i].key) print_expr(t, items[i].key);
         if (items[i].type) print_type(t, items[i].type);
         if (items[i].value) print_expr(t, items[i].value);
         if (items[i].descending) line(t, "desc", (Text){0});
@@ -149,7 +157,13 @@ static void print_step(Tree *t, const AstStep *step) {
     if (step->format.text.len) line(t, "format", step->format.text);
     print_args(t, step->options, step->option_count);
     print_items(t, "item", step->items, step->item_count);
-    print_items(t, "aggregate", step->aggs, step->agg_count);
+    if (step->count) print_items(t, "count", step->count, 1);
+    if (step->keeps) line(t, step->keeps_last ? "keep last" : "keep first", (Text){0});
+    print_items(t, "order", step->order, step->order_count);
+    const char *results = step->kind == AST_WINDOW    ? "window"
+                          : step->kind == AST_UNPIVOT ? "as"
+                                                      : "aggregate";
+    print_items(t, results, step->aggs, step->agg_count);
     if (step->other) print_flow(t, step->other);
     for (uint32_t i = 0; i < step->on_count; i++) {
         line(t, "on", (Text){0});
@@ -180,11 +194,13 @@ static void print_flow(Tree *t, const AstFlow *flow) {
 // ---- statements --------------------------------------------------------------------------------
 
 static void print_extern(Tree *t, const AstStmt *stmt) {
-    quoted(t, "from", stmt->from);
+    quoted(t, stmt->python ? "from python" : "from", stmt->from);
     if (stmt->pure) line(t, "pure", (Text){0});
     if (stmt->impure) line(t, "impure", (Text){0});
     if (stmt->fallible) line(t, "fallible", (Text){0});
     if (stmt->per_batch) line(t, "batch", (Text){0});
+    if (stmt->state) line(t, "state", (Text){0});
+    if (stmt->alone) line(t, "alone", (Text){0});
 }
 
 static void print_stmt(Tree *t, const AstStmt *stmt) {

@@ -315,6 +315,7 @@ Program *check_program(const CheckInput *input, uint32_t file) {
     declare_all(checker);
     check_main(checker);
     check_unused_lets(checker);
+    check_batches(checker);
     check_paths(checker);
     no_flow(checker);
     if (!input->diags->errors) warn_unused(checker);

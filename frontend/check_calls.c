@@ -22,10 +22,10 @@ static Value check_place(Checker *checker, Scope *scope, const AstExpr *call, Pl
         Diag *diag = report(checker, DIAG_PLACE_LOST, call->span, "'%.*s()' means nothing here",
                             TEXT_ARG(call->name.text));
         if (scope->lost_place)
-            report_label(checker, diag, call->span, "behind %s a row has no place in a file",
+            report_label(checker, diag, call->span, "after %s a row has no place in a file",
                          scope->lost_place);
         else report_label(checker, diag, call->span, "no row of a file is at hand");
-        report_fix(checker, diag, "keep it in a column: derive it directly behind the `read`");
+        report_fix(checker, diag, "keep it in a column: derive it directly after the `read`");
         return error_value(checker);
     }
     const Type *type = kind_type(checker, place == PLACE_SOURCE ? TYPE_STR : TYPE_I64);
@@ -35,8 +35,7 @@ static Value check_place(Checker *checker, Scope *scope, const AstExpr *call, Pl
 
 // ---- the library --------------------------------------------------------------------------------
 
-// The declarations of a name: of functions, or of aggregates.
-static const Decl **declarations(Checker *checker, Text name, bool aggregates, size_t *count) {
+const Decl **declarations(Checker *checker, Text name, bool aggregates, size_t *count) {
     size_t all;
     const Decl *first = declare_find(checker->input->decls, name, &all);
     const Decl **decls = arena_new_array(checker->arena, const Decl *, all + 1);
@@ -46,10 +45,12 @@ static const Decl **declarations(Checker *checker, Text name, bool aggregates, s
     return decls;
 }
 
-static Value call_library(Checker *checker, Scope *scope, const AstExpr *call,
+static Value call_library(Checker *checker, Scope *scope, Arguments *gathered,
                           const Decl *const *decls, size_t count) {
-    Arguments args;
-    gather_arguments(checker, scope, call, &args);
+    Arguments args = *gathered;
+    const AstExpr *call = args.call;
+    if (takes_tensors(&args) && !args.broken)
+        return call_for_elements(checker, scope, &args, decls, count);
     Choice choice = choose_overload(checker, scope, &args, decls, count);
     if (!choice.decl) return error_value(checker);
     if ((choice.decl->fn.traits & FN_RANDOM) && scope->no_row) {
@@ -112,9 +113,14 @@ Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call) {
                .span = call->span, .type = kind_type(checker, TYPE_I64)};
     bool rows = text_is(call->name.text, "count") && call->arg_count == 0;
     bool good = rows || aggregate_arguments(checker, group, call, &agg);
-    if (call->where) {
-        Value where = check_condition(checker, group->input, call->where);
+    const AstExpr *conditions[] = {group->only, call->where};
+    for (size_t i = 0; i < countof(conditions); i++) {
+        if (!conditions[i]) continue;
+        Value where = check_condition(checker, group->input, conditions[i]);
         good &= !is_error(where.type);
+        if (!expr_is_none(agg.where) && good)
+            where = node2(checker, EXPR_AND, where.type, call->span, (Value){agg.where, where.type},
+                          where);
         agg.where = where.id;
     }
     return good ? add_aggregate(checker, group, agg) : error_value(checker);
@@ -135,7 +141,7 @@ static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
                         TEXT_ARG(call->name.text));
     report_label(checker, diag, call->span, "one row is at hand here");
     report_fix(checker, diag, "write | aggregate { x = %.*s } or | group by K { ... }, and use x "
-                              "behind it",
+                              "after it",
                TEXT_ARG(source_text(checker, call->span)));
     return error_value(checker);
 }
@@ -147,8 +153,6 @@ static bool is_later(const AstExpr *call, const char **what, DiagCode *code) {
     static const struct { const char *name, *what; DiagCode code; } later[] = {
         {"model", "models", DIAG_MODELS},          {"decode_image", "images", DIAG_IMAGES},
         {"encode_image", "images", DIAG_IMAGES},   {"resize", "images", DIAG_IMAGES},
-        {"transpose", "tensors", DIAG_TENSORS},    {"matmul", "tensors", DIAG_TENSORS},
-        {"softmax", "tensors", DIAG_TENSORS},      {"argmax", "tensors", DIAG_TENSORS},
     };
     for (size_t i = 0; i < countof(later); i++) {
         if (!text_is(call->name.text, later[i].name)) continue;
@@ -167,7 +171,7 @@ static Value cast_count(Checker *checker, const AstExpr *call) {
                         call->arg_count);
     report_label(checker, diag, call->span, "%u here", call->arg_count);
     if (decimal)
-        report_fix(checker, diag, "decimal(x, 18, 2): 18 digits, 2 of them behind the point");
+        report_fix(checker, diag, "decimal(x, 18, 2): 18 digits, 2 of them after the point");
     else report_fix(checker, diag, "%.*s(x)", TEXT_ARG(call->name.text));
     return error_value(checker);
 }
@@ -203,9 +207,16 @@ static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *cal
     if (type_kind_find(call->name.text, &kind) || text_is(call->name.text, "decimal"))
         return cast_count(checker, call);
     if (may_be_declared(checker, call->name.text)) return error_value(checker);
+    static const Text window_functions[] = {
+#define WINDOW(name, text, order, frame, doc) TEXT(text),
+#include "ir/windows.def"
+    };
     const DeclTable *decls = checker->input->decls;
-    Text *names = arena_new_array(checker->arena, Text, decls->count + checker->fn_count + 40);
-    size_t count = 0;
+    Text *names = arena_new_array(checker->arena, Text,
+                                  decls->count + checker->fn_count + 40 + TENSOR_FN_COUNT +
+                                      countof(window_functions));
+    size_t count = tensor_function_names(names);
+    for (size_t i = 0; i < countof(window_functions); i++) names[count++] = window_functions[i];
     for (size_t i = 0; i < checker->fn_count; i++) names[count++] = checker->fns[i].stmt->name.text;
     for (size_t i = 0; i < decls->count; i++) names[count++] = decls->items[i].name;
     for (kind = TYPE_BOOL; kind < TYPE_LIST; kind++) names[count++] = text_of(type_kind_name(kind));
@@ -240,6 +251,8 @@ Value check_call(Checker *checker, Scope *scope, const AstExpr *call, const Type
     FnDecl *fn = find_fn(checker, call->name.text);
     if (fn) return call_fn(checker, scope, fn, call);
     if (is_place(call, &place)) return check_place(checker, scope, call, place);
+    if (scope->kind == SCOPE_WINDOW && is_window_call(checker, call))
+        return check_window_call(checker, scope, call);
     size_t fn_count, agg_count;
     const Decl **fns = declarations(checker, call->name.text, false, &fn_count);
     const Decl **aggs = declarations(checker, call->name.text, true, &agg_count);
@@ -249,7 +262,13 @@ Value check_call(Checker *checker, Scope *scope, const AstExpr *call, const Type
     if (agg_count == 0 && !counts) aggregate = false;
     if (scope->kind == SCOPE_RESULT && aggregate) return check_aggregate(checker, scope, call);
     if (is_cast(checker, call, &target)) return check_cast(checker, scope, call, target);
-    if (fn_count) return call_library(checker, scope, call, fns, fn_count);
+    bool tensors = is_tensor_function(call->name.text);
+    Arguments args;
+    if (fn_count || tensors) gather_arguments(checker, scope, call, &args);
+    if (tensors && (args.broken || takes_tensors(&args) || !(fn_count || agg_count)))
+        return call_tensor_function(checker, scope, &args);
+    if (fn_count) return call_library(checker, scope, &args, fns, fn_count);
     if (agg_count || counts) return misplaced_aggregate(checker, call);
+    if (is_window_call(checker, call)) return misplaced_window(checker, call);
     return unknown_function(checker, scope, call);
 }

@@ -27,7 +27,7 @@ static const Type *decimal_target(Checker *checker, const AstExpr *call) {
     Diag *diag = report(checker, DIAG_DECIMAL_BOUNDS, call->span,
                         "a decimal has 1 to 38 digits, and a scale from 0 to their number");
     report_label(checker, diag, call->span, "out of bounds");
-    report_fix(checker, diag, "decimal(x, 18, 2): 18 digits, 2 of them behind the point");
+    report_fix(checker, diag, "decimal(x, 18, 2): 18 digits, 2 of them after the point");
     return error_type(checker);
 }
 
@@ -76,7 +76,8 @@ static Value bad_cast(Checker *checker, const AstExpr *call, Value value, const 
     Diag *diag = report(checker, DIAG_BAD_CAST, call->span, "no conversion from %s to %s",
                         type_say(checker, value.type), type_say(checker, target));
     report_label(checker, diag, call->args[0].value->span, "%s", type_say(checker, value.type));
-    if (value.type->kind == TYPE_DURATION && type_is_numeric(target))
+    if (is_tensor(value.type)) report_fix(checker, diag, "take one of its elements: x[0]");
+    else if (value.type->kind == TYPE_DURATION && type_is_numeric(target))
         report_fix(checker, diag, "say which unit: seconds(...)");
     else if (target->kind == TYPE_BOOL) report_fix(checker, diag, "compare it: ... != 0");
     else report_fix(checker, diag, "go through text: %s(str(...))", type_kind_name(target->kind));
@@ -87,6 +88,20 @@ static Value bad_cast(Checker *checker, const AstExpr *call, Value value, const 
 static Value cast_operand(Checker *checker, Scope *scope, const AstExpr *arg, const Type *target) {
     bool lossless = type_is_float(target) || arg->kind == AST_INT || target->kind == TYPE_DECIMAL;
     return check_expr(checker, scope, arg, lossless && is_flexible(arg) ? target : nullptr);
+}
+
+// A tensor whose elements are cast.
+static Value cast_elements(Checker *checker, const AstExpr *call, Value value,
+                           const Type *target) {
+    value = coerce(checker, value, type_base(value.type), call->args[0].value->span);
+    if (is_error(value.type)) return value;
+    const Type *elem = value.type->elem;
+    if (!type_is_element(target) || !casts(elem, target))
+        return bad_cast(checker, call, value, target);
+    if (elem == target) return value;
+    const Type *type = type_tensor_like(checker->types, target, value.type);
+    ExprOp op = type_holds(target, elem) ? EXPR_WIDEN : EXPR_CAST;
+    return node1(checker, op, type, call->span, value);
 }
 
 Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type *target) {
@@ -103,6 +118,8 @@ Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type
     if (is_error(value.type) || is_error(target)) return error_value(checker);
     if (is_null(value.type)) return null_value(checker, type_nullable(target), call->span);
     const Type *from = type_base(value.type);
+    bool whole = target->kind == TYPE_STR || target->kind == TYPE_JSON;
+    if (is_tensor(from) && !whole) return cast_elements(checker, call, value, target);
     if (!casts(from, target)) return bad_cast(checker, call, value, target);
     if (from == target) return value;
     Text text;
@@ -112,7 +129,10 @@ Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type
         return value;
     }
     const Type *result = value.type->nullable ? type_nullable(target) : target;
-    if (type_holds(target, from)) return node1(checker, EXPR_WIDEN, result, call->span, value);
+    // The bytes of a text are there already.
+    bool views = target->kind == TYPE_BYTES && from->kind == TYPE_STR;
+    if (views || type_holds(target, from))
+        return node1(checker, EXPR_WIDEN, result, call->span, value);
     // Text of anything never fails; text out of bytes may be no UTF-8. Of null it is null.
     bool prints = target->kind == TYPE_STR && from->kind != TYPE_BYTES && !value.type->nullable;
     return node1(checker, prints ? EXPR_TEXT : EXPR_CAST, result, call->span, value);

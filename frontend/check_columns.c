@@ -23,7 +23,7 @@ Value check_item(Checker *checker, Scope *scope, const AstItem *item) {
     return error_value(checker);
 }
 
-static bool written_before(Checker *checker, Name name, const Name *names, uint32_t count) {
+bool written_before(Checker *checker, Name name, const Name *names, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!text_eq(names[i].text, name.text)) continue;
         Diag *diag = report(checker, DIAG_DUPLICATE_COLUMN, name.span,
@@ -38,6 +38,7 @@ static bool written_before(Checker *checker, Name name, const Name *names, uint3
 
 Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span span) {
     if (flow.broken) return flow;
+    if (calls_batches(checker, scope)) return project_batches(checker, flow, scope, step, span);
     Op *op = add_op(checker, OP_PROJECT, &flow, step, span);
     op->columns = arena_new_array(checker->arena, Column, scope->count + 1);
     op->project.items = arena_new_array(checker->arena, NamedExpr, scope->count + 1);
@@ -128,8 +129,7 @@ Flow step_select(Checker *checker, Flow flow, const AstStep *step) {
     return projected(checker, flow, &out, good, step);
 }
 
-// The column that an item of drop or rename names; null: reported, or nobody knows the columns.
-static Binding *named_column(Checker *checker, Scope *scope, const AstItem *item) {
+Binding *named_column(Checker *checker, Scope *scope, const AstItem *item) {
     const AstExpr *value = item->value;
     if (scope->unknown || !value || value->kind != AST_NAME) return nullptr;
     Binding *binding = scope_find(scope, value->name.text);
@@ -194,6 +194,17 @@ Flow step_rename(Checker *checker, Flow flow, const AstStep *step) {
     return projected(checker, flow, &out, good, step);
 }
 
+Flow explode_column(Checker *checker, Flow flow, uint32_t column, StepId step, Span span) {
+    const Op *input = graph_op_at(checker->graph, flow.op);
+    Column *columns = input->columns;
+    uint32_t count = input->column_count;
+    Op *op = add_op(checker, OP_EXPLODE, &flow, step, span);
+    copy_columns(checker, op, columns, count);
+    op->explode.column = column;
+    op->columns[column].type = type_base(columns[column].type)->elem;
+    return flow;
+}
+
 Flow step_explode(Checker *checker, Flow flow, const AstStep *step) {
     Scope scope = scope_of_flow(checker, flow);
     Binding *list = step->item_count ? named_column(checker, &scope, &step->items[0]) : nullptr;
@@ -211,12 +222,6 @@ Flow step_explode(Checker *checker, Flow flow, const AstStep *step) {
         else report_fix(checker, diag, "name a column of a list type");
         return broken_flow();
     }
-    const Op *input = graph_op_at(checker->graph, flow.op);
-    Column *columns = input->columns;
-    uint32_t count = input->column_count;
-    Op *op = add_op(checker, OP_EXPLODE, &flow, make_step(checker, step->span), step->span);
-    copy_columns(checker, op, columns, count);
-    op->explode.column = graph_at(checker->graph, list->value.id)->index;
-    op->columns[op->explode.column].type = type->elem;
-    return flow;
+    uint32_t column = graph_at(checker->graph, list->value.id)->index;
+    return explode_column(checker, flow, column, make_step(checker, step->span), step->span);
 }

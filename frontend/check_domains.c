@@ -47,7 +47,7 @@ static const struct {
     {"the name of the group", "write (?P<name>...)"},
     {"unknown group", "write (?:...) for a group that is not extracted"},
     {"two minus signs", "write the flags once: (?i-s)"},
-    {"no flag behind", "write the flags once: (?i-s)"},
+    {"no flag after", "write the flags once: (?i-s)"},
     {"groups nest", "name parts of it: test several patterns with `and`"},
     {"more than", "write (?:...) for groups that are not extracted"},
     {"the pattern is longer", "test several patterns with `and`"},
@@ -97,7 +97,7 @@ static bool judge_text(Checker *checker, const ConstantText *asked, Span span,
                        ConstantFault *fault) {
     bool form = asked->domain == DOMAIN_READ_FORM || asked->domain == DOMAIN_WRITE_FORM;
     if (form && asked->text.len && is_foreign_form(text_c(checker->arena, asked->text))) {
-        blame_form(checker, span, TEXT("no letter behind a %: the text stands for itself"));
+        blame_form(checker, span, TEXT("no letter after a %: the text stands for itself"));
         return false;
     }
     if (!checker->input->judge || checker->input->judge(checker->arena, asked, fault)) return true;

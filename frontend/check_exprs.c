@@ -60,16 +60,17 @@ static Value check_index(Checker *checker, Scope *scope, const AstExpr *expr) {
     const Type *i64 = kind_type(checker, TYPE_I64);
     Value index = check_as(checker, scope, expr->b, i64);
     if (is_error(list.type) || is_error(index.type)) return error_value(checker);
-    if (list.type->kind != TYPE_LIST) {
+    if (!type_is_sequence(type_base(list.type))) {
         Diag *diag = report(checker, DIAG_NOT_LIST, expr->a->span, "%s has no elements",
                             type_say(checker, list.type));
         report_label(checker, diag, expr->a->span, "%s", type_say(checker, list.type));
         if (list.type->kind == TYPE_STR)
             report_fix(checker, diag, "take a part of a string with substr(...)");
-        else report_fix(checker, diag, "index a list");
+        else report_fix(checker, diag, "index a list or a tensor");
         return error_value(checker);
     }
     if (list.type->nullable) return coerce(checker, list, type_base(list.type), expr->a->span);
+    if (is_tensor(list.type)) return tensor_element(checker, expr, list, index);
     return node2(checker, EXPR_INDEX, list.type->elem, expr->span, list, index);
 }
 
@@ -117,6 +118,7 @@ static bool check_items(Checker *checker, Scope *scope, const AstExpr *list, Val
 }
 
 static Value check_list(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
+    if (want && is_tensor(want)) return check_tensor_as(checker, scope, expr, type_base(want));
     const Type *elem = want && type_base(want)->kind == TYPE_LIST ? type_base(want)->elem : nullptr;
     Value *items = arena_new_array(checker->arena, Value, expr->arg_count + 1);
     ExprId *ids = arena_new_array(checker->arena, ExprId, expr->arg_count + 1);
@@ -218,16 +220,19 @@ static Value check_struct(Checker *checker, Scope *scope, const AstExpr *expr, c
     return node(checker, EXPR_STRUCT, type, expr->span, ids, expr->arg_count);
 }
 
+Value fstring_part(Checker *checker, Scope *scope, const AstExpr *part) {
+    Value value = check_expr(checker, scope, part, nullptr);
+    if (value.type->nullable || is_null(value.type))
+        value = coerce(checker, value, is_null(value.type) ? kind_type(checker, TYPE_STR)
+                                                           : type_base(value.type), part->span);
+    return to_text(checker, value, part->span);
+}
+
 static Value check_fstring(Checker *checker, Scope *scope, const AstExpr *expr) {
     ExprId *ids = arena_new_array(checker->arena, ExprId, expr->arg_count + 1);
     bool broken = false;
     for (uint32_t i = 0; i < expr->arg_count; i++) {
-        const AstExpr *part = expr->args[i].value;
-        Value value = check_expr(checker, scope, part, nullptr);
-        if (value.type->nullable || is_null(value.type))
-            value = coerce(checker, value, is_null(value.type) ? kind_type(checker, TYPE_STR)
-                                                               : type_base(value.type), part->span);
-        value = to_text(checker, value, part->span);
+        Value value = fstring_part(checker, scope, expr->args[i].value);
         broken |= is_error(value.type);
         ids[i] = value.id;
     }
@@ -310,7 +315,8 @@ Value check_condition(Checker *checker, Scope *scope, const AstExpr *expr) {
                         type_say(checker, value.type));
     report_label(checker, diag, expr->span, "%s", type_say(checker, value.type));
     const Type *base = type_base(value.type);
-    if (type_is_numeric(base)) report_fix(checker, diag, "compare it: ... != 0");
+    if (is_tensor(base)) report_fix(checker, diag, "take one of its elements: x[0]");
+    else if (type_is_numeric(base)) report_fix(checker, diag, "compare it: ... != 0");
     else if (base->kind == TYPE_STR) report_fix(checker, diag, "compare it: ... != \"\"");
     else report_fix(checker, diag, "compare it: ... != null");
     return error_value(checker);

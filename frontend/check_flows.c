@@ -84,6 +84,7 @@ Flow lose_place(Flow flow, const char *step) {
 // ---- dispatch -----------------------------------------------------------------------------------
 
 Flow check_step(Checker *checker, Flow flow, const AstStep *step) {
+    if (step->kind != AST_WHERE) flow = project_keys(checker, flow);
     switch (step->kind) {
     case AST_WHERE: return step_where(checker, flow, step);
     case AST_DERIVE: return step_derive(checker, flow, step);
@@ -91,6 +92,10 @@ Flow check_step(Checker *checker, Flow flow, const AstStep *step) {
     case AST_DROP: return step_drop(checker, flow, step);
     case AST_RENAME: return step_rename(checker, flow, step);
     case AST_EXPLODE: return step_explode(checker, flow, step);
+    case AST_WINDOW: return step_window(checker, flow, step);
+    case AST_TOP: return step_top(checker, flow, step);
+    case AST_PIVOT: return step_pivot(checker, flow, step);
+    case AST_UNPIVOT: return step_unpivot(checker, flow, step);
     case AST_GROUP: case AST_AGGREGATE: return step_group(checker, flow, step);
     case AST_SORT: return step_sort(checker, flow, step);
     case AST_LIMIT: case AST_SKIP: return step_limit(checker, flow, step);
@@ -113,8 +118,8 @@ Flow check_step(Checker *checker, Flow flow, const AstStep *step) {
 Flow check_steps(Checker *checker, Flow flow, const AstStep *steps, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (flow.written) {
-            Diag *diag = report(checker, DIAG_BEHIND_WRITE, steps[i].keyword.span,
-                                "a step behind `write`");
+            Diag *diag = report(checker, DIAG_AFTER_WRITE, steps[i].keyword.span,
+                                "a step after `write`");
             report_label(checker, diag, steps[i].keyword.span, "the flow has ended before");
             report_fix(checker, diag, "name the flow with `let`, and start a second one from it");
             return broken_flow();
@@ -168,7 +173,7 @@ Flow check_flow(Checker *checker, const AstFlow *ast) {
     if (ast->kind != AST_HEAD_READ) flow.fresh = false;
     flow = check_steps(checker, flow, ast->steps, ast->step_count);
     checker->depth--;
-    return flow;
+    return project_keys(checker, flow);
 }
 
 Flow check_let(Checker *checker, LetDecl *let) {

@@ -89,7 +89,7 @@ Value call_fn(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call) {
     Diag *diag = report(checker, DIAG_NO_ROW, call->span, "'%.*s' needs a row of a file",
                         TEXT_ARG(call->name.text));
     report_label(checker, diag, call->span, "it asks for the row's place or for a random number");
-    report_fix(checker, diag, "call it in a `derive` step directly behind the `read`");
+    report_fix(checker, diag, "call it in a `derive` step directly after the `read`");
     return error_value(checker);
 }
 
@@ -139,27 +139,103 @@ static void check_body(Checker *checker, FnDecl *fn) {
     checker->graph = graph;
 }
 
-// What the C interface carries by value: no decimals, lists, structs.
-static bool extern_type(Checker *checker, const Type *type, const AstType *written) {
+// What the C interface carries by value: no decimals, lists, structs. Batches carry these too.
+static bool is_carried(const Type *type, bool batch) {
     const Type *base = type_base(type);
-    bool fine = is_error(base) || (base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL);
+    if (is_error(base)) return true;
+    if (!batch) return base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL;
+    if (base->kind == TYPE_LIST) return is_carried(base->elem, batch);
+    for (uint32_t i = 0; base->kind == TYPE_STRUCT && i < base->field_count; i++)
+        if (!is_carried(base->fields[i].type, batch)) return false;
+    return base->kind <= TYPE_STRUCT && base->kind != TYPE_F16 && base->kind != TYPE_BF16;
+}
+
+static bool extern_type(Checker *checker, const AstStmt *stmt, const Type *type,
+                        const AstType *written) {
+    bool wide = stmt->per_batch || stmt->python, fine = is_carried(type, wide);
     if (fine || !written) return fine;
     Diag *diag = report(checker, DIAG_EXTERN_TYPE, written->span,
                         "an extern fn cannot take or give %s",
                         type_say(checker, type));
     report_label(checker, diag, written->span, "%s", type_say(checker, type));
-    report_fix(checker, diag, "pass a scalar, or text: str");
+    report_fix(checker, diag, wide ? "pass values of other types"
+                                   : "pass a scalar, or text: str; or add `batch`");
+    return false;
+}
+
+// NAME ("." NAME)*: the bytes of `text` up to what is none.
+static size_t dotted_len(Text text) {
+    size_t at = 0;
+    for (bool first = true; at < text.len; at++) {
+        unsigned char c = (unsigned char)text.at[at];
+        bool letter = c == '_' || c >= 0x80 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        if (c == '.' && !first) {
+            first = true;
+            continue;
+        }
+        if (!letter && (first || c < '0' || c > '9')) break;
+        first = false;
+    }
+    return at && text.at[at - 1] == '.' ? at - 1 : at;
+}
+
+// What the text was meant to be, if that can be guessed: "MODULE:FUNCTION".
+static Text python_meant(Checker *checker, Text text, Text fn) {
+    size_t colon = 0;
+    while (colon < text.len && text.at[colon] != ':') colon++;
+    Text module = {text.at, colon};
+    Text rest = colon < text.len ? (Text){text.at + colon + 1, text.len - colon - 1} : fn;
+    if (text_ends(module, ".py")) module.len -= 3;
+    else if (colon == text.len && dotted_len(text) == text.len) {
+        size_t dot = text.len;
+        while (dot && text.at[dot - 1] != '.') dot--;
+        if (dot) {
+            module.len = dot - 1;
+            rest = (Text){text.at + dot, text.len - dot};
+        }
+    }
+    bool good = module.len && dotted_len(module) == module.len && rest.len &&
+                dotted_len(rest) == rest.len;
+    return good ? text_format(checker->arena, "%.*s:%.*s", TEXT_ARG(module), TEXT_ARG(rest))
+                : (Text){0};
+}
+
+// Whether there is such a function is judged when the job begins.
+static bool extern_python(Checker *checker, const AstStmt *stmt) {
+    Text text = stmt->from;
+    size_t module = dotted_len(text);
+    bool colon = module && module < text.len && text.at[module] == ':';
+    Text callee = colon ? (Text){text.at + module + 1, text.len - module - 1} : (Text){0};
+    if (!stmt->from_span.end || (callee.len && dotted_len(callee) == callee.len)) return true;
+    Diag *diag = report(checker, DIAG_EXTERN_PYTHON, stmt->from_span,
+                        "'%.*s' names no function of a Python module", TEXT_ARG(text));
+    report_label(checker, diag, stmt->from_span, "it is no \"module:function\"");
+    Text meant = python_meant(checker, text, stmt->name.text);
+    report_fix(checker, diag, meant.len ? "write \"%.*s\"" : "write \"MODULE:FUNCTION\"%.*s",
+               TEXT_ARG(meant));
     return false;
 }
 
 // Whether the file is there is judged when it is compiled.
 static bool extern_file(Checker *checker, const AstStmt *stmt) {
+    if (stmt->python) return extern_python(checker, stmt);
     if (!stmt->from.len || text_ends(stmt->from, ".c")) return true;
     Diag *diag = report(checker, DIAG_EXTERN_REFUSED, stmt->from_span, "'%.*s' is no C file",
                         TEXT_ARG(stmt->from));
     report_label(checker, diag, stmt->from_span, "its name does not end in .c");
     report_fix(checker, diag, "name the C file that defines '%.*s': from \"FILE.c\"",
                TEXT_ARG(stmt->name.text));
+    return false;
+}
+
+// A call for one row is too short to find a state for it, or to wait for its turn.
+static bool goes_with_batch(Checker *checker, const AstStmt *stmt) {
+    if (stmt->per_batch || stmt->python || !(stmt->state || stmt->alone)) return true;
+    const char *word = stmt->state ? "state" : "alone";
+    Diag *diag = report(checker, DIAG_BATCH_ONLY, stmt->name.span,
+                        "`%s` is a word for functions over batches", word);
+    report_label(checker, diag, stmt->name.span, "it is called row by row");
+    report_fix(checker, diag, "add `batch`, or drop `%s`", word);
     return false;
 }
 
@@ -174,28 +250,35 @@ static void add_extern(Checker *checker, const FnDecl *fn) {
     arena_push(checker->arena, program->externs, program->extern_count, program->extern_cap, made);
 }
 
+// A batch has a column for each parameter, of its name.
+static void name_params(Checker *checker, const AstStmt *stmt, FnRef *ref) {
+    ref->traits |= FN_BATCH;
+    if (stmt->python) ref->traits |= stmt->per_batch ? FN_PYTHON : FN_PYTHON | FN_ROWS;
+    if (stmt->state) ref->traits |= FN_STATE;
+    if (stmt->alone) ref->traits |= FN_ALONE;
+    ref->params = arena_new_array(checker->arena, Text, stmt->param_count + 1);
+    ref->param_count = stmt->param_count;
+    for (uint32_t i = 0; i < stmt->param_count; i++) ref->params[i] = stmt->params[i].name.text;
+}
+
 static void check_extern(Checker *checker, FnDecl *fn) {
     const AstStmt *stmt = fn->stmt;
     fn->result = resolve_type(checker, stmt->type);
     bool good = extern_file(checker, stmt);
-    good &= extern_type(checker, fn->result, stmt->type);
+    good &= extern_type(checker, stmt, fn->result, stmt->type);
     for (uint32_t i = 0; i < stmt->param_count; i++)
-        good &= extern_type(checker, fn->params[i], stmt->params[i].type);
-    if (stmt->per_batch) {
-        Diag *diag = report(checker, DIAG_EXTERN_BATCH, stmt->span,
-                            "extern functions over batches are not in this version");
-        report_label(checker, diag, stmt->name.span, "per batch");
-        report_fix(checker, diag, "declare it per row");
-        good = false;
-    }
+        good &= extern_type(checker, stmt, fn->params[i], stmt->params[i].type);
+    good &= goes_with_batch(checker, stmt);
     FnRef *ref = arena_new_of(checker->arena, FnRef);
     *ref = (FnRef){.name = stmt->name.text, .symbol = stmt->name.text, .traits = FN_EXTERN};
     if (stmt->impure) ref->traits |= FN_IMPURE;
     if (stmt->fallible) ref->traits |= FN_FALLIBLE;
     if (fn->result->nullable) ref->traits |= FN_MAYBE;
-    ref->file = path_beside(checker, stmt->span.file, stmt->from);
+    if (stmt->python) ref->symbol = stmt->from;
+    ref->file = path_beside(checker, stmt->span.file, stmt->python ? TEXT("") : stmt->from);
     for (uint32_t i = 0; i < stmt->param_count; i++)
         if (fn->params[i]->nullable) ref->pointers |= 1u << i;
+    if (stmt->per_batch || stmt->python) name_params(checker, stmt, ref);
     fn->ref = ref;
     if (good) add_extern(checker, fn);
     else fn->result = error_type(checker);

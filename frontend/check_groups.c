@@ -3,7 +3,7 @@
 
 // ---- keys ---------------------------------------------------------------------------------------
 
-static bool good_key(Checker *checker, Value value, Span span, DiagCode code, const char *use) {
+bool good_key(Checker *checker, Value value, Span span, DiagCode code, const char *use) {
     if (is_error(value.type)) return false;
     if (type_is_key(value.type)) return true;
     Diag *diag = report(checker, code, span, "%s cannot be %s", type_say(checker, value.type), use);
@@ -48,11 +48,16 @@ static bool result_name(Checker *checker, const AstItem *item, const Scope *out,
     return false;
 }
 
+static const char *step_word(const AstStep *step) {
+    if (step->kind == AST_PIVOT) return "`pivot`";
+    return step->kind == AST_GROUP ? "`group`" : "`aggregate`";
+}
+
 // The results of the items, over the group's own columns, as they will leave the step.
 static bool group_results(Checker *checker, const AstStep *step, GroupBuild *group, Scope *out) {
     Scope result = {.kind = SCOPE_RESULT, .group = group, .no_row = true,
                     .unknown = group->input->unknown,
-                    .lost_place = step->kind == AST_GROUP ? "`group`" : "`aggregate`"};
+                    .lost_place = step_word(step)};
     for (uint32_t i = 0; i < group->key_count; i++) {
         const Type *type = group->key_types[i];
         Value key = error_value(checker);
@@ -63,6 +68,7 @@ static bool group_results(Checker *checker, const AstStep *step, GroupBuild *gro
     }
     bool good = true;
     for (uint32_t i = 0; i < step->agg_count; i++) {
+        group->only = pivot_condition(checker, step, i);
         Value value = check_item(checker, &result, &step->aggs[i]);
         Name name;
         good &= !is_error(value.type);
@@ -128,39 +134,49 @@ Flow step_group(Checker *checker, Flow flow, const AstStep *step) {
     Op *op = add_op(checker, OP_GROUP, &flow, id, step->span);
     fill_group(checker, op, &group, &out);
     if (!results_plain(checker, &group, &out)) flow = project(checker, flow, &out, id, step->span);
-    return lose_place(flow, step->kind == AST_GROUP ? "`group`" : "`aggregate`");
+    return lose_place(flow, step_word(step));
 }
 
 // ---- sort and distinct --------------------------------------------------------------------------
 
-// An operator with the columns of its input.
-static Op *same_columns(Checker *checker, OpKind kind, Flow *flow, const AstStep *step) {
+Op *same_columns(Checker *checker, OpKind kind, Flow *flow, StepId step, Span span) {
     const Op *input = graph_op_at(checker->graph, flow->op);
     Column *columns = input->columns;
     uint32_t count = input->column_count;
-    Op *op = add_op(checker, kind, flow, make_step(checker, step->span), step->span);
+    Op *op = add_op(checker, kind, flow, step, span);
     copy_columns(checker, op, columns, count);
     return op;
+}
+
+static Op *one_step(Checker *checker, OpKind kind, Flow *flow, const AstStep *step) {
+    return same_columns(checker, kind, flow, make_step(checker, step->span), step->span);
+}
+
+bool sort_keys(Checker *checker, Scope *scope, const AstItem *items, uint32_t count,
+               SortKey *keys) {
+    bool good = true;
+    for (uint32_t i = 0; i < count; i++) {
+        Value value = check_item(checker, scope, &items[i]);
+        good &= good_key(checker, value, items[i].span, DIAG_SORT_TYPE, "sorted by");
+        keys[i] = (SortKey){value.id, items[i].descending, items[i].nulls_first};
+    }
+    return good;
 }
 
 Flow step_sort(Checker *checker, Flow flow, const AstStep *step) {
     Scope scope = scope_of_flow(checker, flow);
     SortKey *keys = arena_new_array(checker->arena, SortKey, step->item_count + 1);
-    bool good = step->item_count > 0;
-    for (uint32_t i = 0; i < step->item_count; i++) {
-        const AstItem *item = &step->items[i];
-        Value value = check_item(checker, &scope, item);
-        good &= good_key(checker, value, item->span, DIAG_SORT_TYPE, "sorted by");
-        keys[i] = (SortKey){value.id, item->descending, item->nulls_first};
-    }
+    bool good = sort_keys(checker, &scope, step->items, step->item_count, keys) &&
+                step->item_count > 0;
     if (flow.broken || !good) return lose_place(flow, "`sort`");
-    Op *op = same_columns(checker, OP_SORT, &flow, step);
+    Op *op = one_step(checker, OP_SORT, &flow, step);
     op->sort.keys = keys;
     op->sort.count = step->item_count;
     return lose_place(flow, "`sort`");
 }
 
 Flow step_distinct(Checker *checker, Flow flow, const AstStep *step) {
+    if (step->keeps) return keep_one(checker, flow, step);
     Scope scope = scope_of_flow(checker, flow);
     uint32_t count = step->item_count;
     ExprId *keys = arena_new_array(checker->arena, ExprId, count + 1);
@@ -174,7 +190,7 @@ Flow step_distinct(Checker *checker, Flow flow, const AstStep *step) {
         good &= good_key(checker, scope.names[i].value, step->span, DIAG_KEY_TYPE,
                          "a key of `distinct`");
     if (flow.broken || !good) return lose_place(flow, "`distinct`");
-    Op *op = same_columns(checker, OP_DISTINCT, &flow, step);
+    Op *op = one_step(checker, OP_DISTINCT, &flow, step);
     op->distinct.keys = keys;
     op->distinct.count = count;
     return lose_place(flow, "`distinct`");
@@ -201,7 +217,7 @@ Flow step_limit(Checker *checker, Flow flow, const AstStep *step) {
         count = error_value(checker);
     }
     if (flow.broken || is_error(count.type)) return lose_place(flow, name);
-    Op *op = same_columns(checker, OP_LIMIT, &flow, step);
+    Op *op = one_step(checker, OP_LIMIT, &flow, step);
     op->limit.count = step->kind == AST_LIMIT ? count.id : EXPR_NONE;
     op->limit.skip = step->kind == AST_SKIP ? count.id : EXPR_NONE;
     return lose_place(flow, name);
@@ -210,7 +226,7 @@ Flow step_limit(Checker *checker, Flow flow, const AstStep *step) {
 Flow step_shuffle(Checker *checker, Flow flow, const AstStep *step) {
     Value seed = job_item(checker, step, 0, TYPE_I64);
     if (flow.broken || is_error(seed.type)) return lose_place(flow, "`shuffle`");
-    Op *op = same_columns(checker, OP_SHUFFLE, &flow, step);
+    Op *op = one_step(checker, OP_SHUFFLE, &flow, step);
     op->shuffle.seed = seed.id;
     return lose_place(flow, "`shuffle`");
 }
@@ -227,7 +243,7 @@ Flow step_sample(Checker *checker, Flow flow, const AstStep *step) {
         return flow;
     }
     if (flow.broken || is_error(fraction.type) || is_error(seed.type)) return flow;
-    Op *op = same_columns(checker, OP_SAMPLE, &flow, step);
+    Op *op = one_step(checker, OP_SAMPLE, &flow, step);
     op->sample.fraction = fraction.id;
     op->sample.seed = seed.id;
     return flow;

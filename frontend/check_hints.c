@@ -1,5 +1,6 @@
 // Steps that say how to run and change no row: with, on, repartition.
 #include "frontend/checker.h"
+#include "ir/walk.h"
 
 typedef struct Demand {
     Resources resources;
@@ -44,7 +45,7 @@ static bool set_hint(Checker *checker, Demand *demand, Text name, const Type *ty
     double whole = type->kind == TYPE_F64 ? value->f : (double)value->i;
     if (text_is(name, "memory")) return resources->memory = value->i, true;
     if (text_is(name, "batch")) return resources->batch = value->i, true;
-    if (text_is(name, "timeout")) return true;
+    if (text_is(name, "timeout")) return resources->timeout = value->i, true;
     double thousandths = whole * RESOURCE_WHOLE + 0.5;
     if (whole > amount_max || thousandths < 1) return false;
     if (text_is(name, "concurrency")) return resources->concurrency = (uint32_t)whole, true;
@@ -95,12 +96,6 @@ static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
     if (!known) near_hint(checker, hint->name);
     // Counted like those of the program: only who supplies them differs.
     if (!known || text_is(hint->name.text, "gpus")) count_custom(checker, hint->name);
-    if (text_is(hint->name.text, "timeout")) {
-        Diag *diag = report(checker, DIAG_TIMEOUT, hint->name.span,
-                            "'timeout' is not in this version");
-        report_label(checker, diag, hint->name.span, "steps have no time limit yet");
-        report_fix(checker, diag, "drop it");
-    }
     Value value = check_as(checker, &scope, hint->value, kind_type(checker, kind));
     Const constant;
     if (is_error(value.type)) return;
@@ -111,7 +106,9 @@ static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
     report_label(checker, diag, hint->value->span,
                  good ? "from a thousandth to a million" : "not above zero");
     report_fix(checker, diag, "with (%.*s = %s)", TEXT_ARG(hint->name.text),
-               text_is(hint->name.text, "memory") ? "2GiB" : "1");
+               text_is(hint->name.text, "memory")    ? "2GiB"
+               : text_is(hint->name.text, "timeout") ? "2s"
+                                                    : "1");
 }
 
 // What tasks inside the block hold: what stands around it, but for what it says itself. A block
@@ -138,14 +135,50 @@ static Op *hint_op(Checker *checker, Flow *flow, const AstStep *step, Span span)
     return op;
 }
 
-Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
-    if (step->kind == AST_ON && text_is(step->device.text, "gpu")) {
-        Diag *diag = report(checker, DIAG_GPU, step->device.span,
-                            "`on gpu` is not in this version");
-        report_label(checker, diag, step->device.span, "nothing runs on a GPU yet");
-        report_fix(checker, diag, "write `on cpu`, or drop the block's head");
+static bool calls_extern(const Graph *graph, const Op *op) {
+    return op_is_foreign(graph, op) ||
+           (op->kind == OP_PROJECT && op_batch_call(graph, op, nullptr));
+}
+
+// A time limit ends calls of foreign code, and nothing else.
+static void check_timeout(Checker *checker, const AstStep *step, size_t first) {
+    const AstArg *limit = nullptr;
+    for (uint32_t i = 0; i < step->option_count; i++)
+        if (text_is(step->options[i].name.text, "timeout")) limit = &step->options[i];
+    for (size_t i = first; limit && i < checker->graph->op_count; i++)
+        if (calls_extern(checker->graph, &checker->graph->ops[i])) limit = nullptr;
+    if (!limit) return;
+    Diag *diag = report(checker, DIAG_TIMEOUT, limit->name.span,
+                        "'timeout' around steps that call no extern function");
+    report_label(checker, diag, limit->name.span, "nothing here can be ended");
+    report_fix(checker, diag, "drop it, or put it around the step that calls the function");
+}
+
+static bool computes(const AstStep *step) {
+    switch (step->kind) {
+    case AST_WHERE: case AST_DERIVE: case AST_SELECT: return true;
+    case AST_WITH: case AST_ON:
+        for (uint32_t i = 0; i < step->step_count; i++)
+            if (computes(&step->steps[i])) return true;
+        return false;
+    default: return false;
     }
+}
+
+// What the steps of the block are meant for. Kernels compute what `where`, `derive` and `select`
+// say, so a block without them gives a GPU nothing to do.
+static void set_device(Checker *checker, Demand *demand, const AstStep *step) {
+    demand->resources.on = text_is(step->device.text, "gpu") ? ON_GPU : ON_CPU;
+    if (demand->resources.on == ON_CPU || computes(step)) return;
+    Diag *diag = report(checker, DIAG_GPU, step->device.span,
+                        "the block gives the GPU nothing to compute");
+    report_label(checker, diag, step->device.span, "no `where`, `derive` or `select` in it");
+    report_fix(checker, diag, "drop the block's head");
+}
+
+Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
     Demand demand = demand_begin(checker);
+    if (step->kind == AST_ON) set_device(checker, &demand, step);
     for (uint32_t i = 0; i < step->option_count; i++) {
         for (uint32_t j = 0; j < i; j++) {
             if (!text_eq(step->options[i].name.text, step->options[j].name.text)) continue;
@@ -171,7 +204,9 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
         op->hint.text = text;
         checker->graph->steps[op->step.i].label = text;
     }
+    size_t first = checker->graph->op_count;
     flow = check_steps(checker, flow, step->steps, step->step_count);
+    if (!flow.broken) check_timeout(checker, step, first);
     checker->resources = around;
     checker->cpus_given = around_given;
     return flow;

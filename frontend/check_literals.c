@@ -164,7 +164,7 @@ static Value inexact(Checker *checker, const AstExpr *expr, const Type *type) {
     if (type_is_integer(type))
         report_fix(checker, diag, "write a whole number, or compute in f64: f64(...)");
     else if (type->kind == TYPE_DECIMAL)
-        report_fix(checker, diag, "write at most %u digits behind the point", type->scale);
+        report_fix(checker, diag, "write at most %u digits after the point", type->scale);
     else report_fix(checker, diag, "write a number that %s holds", type_say(checker, type));
     return error_value(checker);
 }
@@ -275,6 +275,10 @@ bool const_of(Checker *checker, ExprId id, Const *value) {
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_IN:
     case EXPR_ELSE: case EXPR_CAST: case EXPR_TO_F64: case EXPR_CALL: case EXPR_REGEX:
     case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_FIELD: case EXPR_INDEX:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
+    case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
+    case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
         return false;
     }
     return false;

@@ -112,7 +112,8 @@ static Value bad_operands(Checker *checker, const AstExpr *expr, Value a, Value 
                         op_text(expr->op), type_say(checker, a.type), type_say(checker, b.type));
     report_label(checker, diag, expr->a->span, "%s", type_say(checker, a.type));
     report_label(checker, diag, expr->b->span, "%s", type_say(checker, b.type));
-    fix_operands(checker, diag, expr->op, type_base(a.type), type_base(b.type));
+    fix_operands(checker, diag, expr->op, type_element(type_base(a.type)),
+                 type_element(type_base(b.type)));
     return error_value(checker);
 }
 
@@ -122,6 +123,7 @@ static Value bad_operands(Checker *checker, const AstExpr *expr, Value a, Value 
 static const Type *literal_want(Checker *checker, const AstExpr *literal, const Type *other) {
     const Type *base = type_base(other), *own;
     if (base->kind == TYPE_DECIMAL && decimal_of_literal(checker, literal, &own)) return own;
+    base = type_element(base);
     return type_is_numeric(base) ? base : nullptr;
 }
 
@@ -143,13 +145,18 @@ void check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr 
         check_literals(checker, scope, sides, want, out);
         return;
     }
-    bool swap = is_untyped(a) && !is_untyped(b);  // What says its type is checked first.
+    bool a_list = a->kind == AST_LIST && b->kind != AST_LIST;
+    bool swap = (is_untyped(a) || a_list) && !is_untyped(b);  // What says its type comes first.
     const AstExpr *first = sides[swap], *second = sides[!swap];
     Value value = check_expr(checker, scope, first, want);
     if (is_flexible(second)) want = literal_want(checker, second, value.type);
     // Nobody knows what a number or [] should be beside a value that has no type.
     bool follows = is_untyped(second) && is_error(value.type);
     out[swap] = value;
+    if (second->kind == AST_LIST && is_tensor(value.type)) {
+        out[!swap] = check_tensor_beside(checker, scope, second, value.type);
+        return;
+    }
     out[!swap] = follows ? error_value(checker) : check_expr(checker, scope, second, want);
 }
 
@@ -210,7 +217,7 @@ static Value decimal_product(Checker *checker, const AstExpr *expr, Value a, Val
         return node2(checker, EXPR_MUL, type, expr->span, a, b);
     }
     Diag *diag = report(checker, DIAG_DECIMAL_BOUNDS, expr->span,
-                        "the product would have %u digits behind the point", scale);
+                        "the product would have %u digits after the point", scale);
     report_label(checker, diag, expr->span, "a decimal has at most 38 digits");
     report_fix(checker, diag, "round a factor first: decimal(x, 18, 4)");
     return error_value(checker);
@@ -351,6 +358,11 @@ static Value check_arithmetic(Checker *checker, Scope *scope, const AstExpr *exp
     const Type *x = sides[0].type, *y = sides[1].type;
     bool quotient = divides || expr->op == AST_OP_IDIV || expr->op == AST_OP_MOD;
     if (quotient && is_zero(checker, sides[1])) return zero_divisor(checker, expr);
+    if (is_tensor(x) || is_tensor(y)) {
+        bool taken;
+        Value value = tensor_arithmetic(checker, op_of(expr->op), expr, sides, &taken);
+        return taken ? value : bad_operands(checker, expr, sides[0], sides[1]);
+    }
     if (divides) return divide(checker, expr, sides[0], sides[1]);
     if (expr->op == AST_OP_ADD && x->kind == TYPE_STR && y->kind == TYPE_STR)
         return join_text(checker, expr, sides[0], sides[1]);
@@ -408,6 +420,11 @@ static Value check_comparison(Checker *checker, Scope *scope, const AstExpr *exp
     bool nulls = is_null(sides[0].type) || is_null(sides[1].type);
     if (nulls && equality)
         return null_test(checker, expr, is_null(sides[0].type) ? sides[1] : sides[0]);
+    if (!nulls && (is_tensor(sides[0].type) || is_tensor(sides[1].type))) {
+        bool taken;
+        Value value = tensor_comparison(checker, op_of(expr->op), expr, sides, &taken);
+        return taken ? value : bad_operands(checker, expr, sides[0], sides[1]);
+    }
     const Type *type = nulls ? nullptr : compared_type(checker, sides[0].type, sides[1].type);
     if (!type) return bad_operands(checker, expr, sides[0], sides[1]);
     if (type_comparable(type, !equality))
@@ -488,8 +505,8 @@ Value check_unary(Checker *checker, Scope *scope, const AstExpr *expr, const Typ
         return check_literal(checker, expr->a, true, want);
     Value value = check_expr(checker, scope, expr->a, want);
     if (is_error(value.type)) return value;
-    const Type *type = type_base(value.type);
-    bool negative = type_is_signed(type) || type_is_float(type) || type->kind == TYPE_DECIMAL ||
+    const Type *type = type_base(value.type), *elem = type_element(type);
+    bool negative = type_is_signed(elem) || type_is_float(elem) || type->kind == TYPE_DECIMAL ||
                     type->kind == TYPE_DURATION;
     if (negative) {
         value = coerce(checker, value, type, expr->a->span);

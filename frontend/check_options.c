@@ -64,7 +64,7 @@ static const struct {
     {"header", FORMAT_OPTION_HEADER},       {"comment", FORMAT_OPTION_COMMENT},
     {"null", FORMAT_OPTION_NULL},           {"decimal", FORMAT_OPTION_DECIMAL},
     {"zone", FORMAT_OPTION_ZONE},           {"row_max", FORMAT_OPTION_ROW_MAX},
-    {"bytes", FORMAT_OPTION_BYTES},
+    {"bytes", FORMAT_OPTION_BYTES},         {"files", FORMAT_OPTION_FILES},
 };
 
 typedef struct OptionCheck {
@@ -133,14 +133,15 @@ static void null_option(OptionCheck *check, const AstArg *arg) {
     csv->strict_nulls = true;
 }
 
-// Bytes: an i64 over params, above zero when it is known.
-static ExprId bytes_option(OptionCheck *check, const AstArg *arg) {
+// An i64 over params, above zero when it is known.
+static ExprId count_option(OptionCheck *check, const AstArg *arg, const char *expected,
+                           const char *fix) {
     Scope scope = {.kind = SCOPE_JOB, .no_row = true};
     Value value = check_as(check->checker, &scope, arg->value, kind_type(check->checker, TYPE_I64));
     Const constant;
     check->good &= !is_error(value.type);
     if (const_of(check->checker, value.id, &constant) && constant.i <= 0)
-        bad_value(check, arg, "a number of bytes above zero", "16MiB");
+        bad_value(check, arg, expected, fix);
     return value.id;
 }
 
@@ -173,8 +174,15 @@ static void set_option(OptionCheck *check, FormatOption id, const AstArg *arg) {
     case FORMAT_OPTION_NULL: null_option(check, arg); break;
     case FORMAT_OPTION_DECIMAL: decimal_option(check, arg); break;
     case FORMAT_OPTION_ZONE: zone_option(check, arg); break;
-    case FORMAT_OPTION_ROW_MAX: file->row_max = bytes_option(check, arg); break;
-    case FORMAT_OPTION_BYTES: file->bytes = bytes_option(check, arg); break;
+    case FORMAT_OPTION_ROW_MAX:
+        file->row_max = count_option(check, arg, "a number of bytes above zero", "16MiB");
+        break;
+    case FORMAT_OPTION_BYTES:
+        file->bytes = count_option(check, arg, "a number of bytes above zero", "16MiB");
+        break;
+    case FORMAT_OPTION_FILES:
+        file->files = count_option(check, arg, "a number of files above zero", "100_000");
+        break;
     }
 }
 
@@ -241,7 +249,11 @@ static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
 
 void default_options(Checker *checker, OptionSide side, FileUse *use) {
     FileOptions *file = &use->options;
-    *file = (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
+    use->key = EXPR_NONE;
+    use->shape = TEXT("");
+    use->keys = nullptr;
+    use->key_count = 0;
+    *file = file_options_none();
     if (format_info(use->format)->dialect) {
         file->csv = (CsvOptions){.delimiter = use->name->delimiter, .quote = '"', .header = true,
                                  .decimal = '.', .null_count = 1};
@@ -250,6 +262,7 @@ void default_options(Checker *checker, OptionSide side, FileUse *use) {
     }
     if (side == SIDE_READ) file->row_max = graph_const_i64(checker->graph, 16 << 20);
     else file->bytes = graph_const_i64(checker->graph, 256 << 20);
+    if (side == SIDE_WRITE) file->files = graph_const_i64(checker->graph, SINK_FILES_MAX);
 }
 
 // ---- paths --------------------------------------------------------------------------------------
@@ -272,41 +285,30 @@ static bool check_url(Checker *checker, OptionSide side, Value path, Span span) 
     return true;
 }
 
-// The first `{...}` in a text, without its braces; nothing: false.
-static bool braced(Text text, Text *within) {
-    const char *open = text.len ? memchr(text.at, '{', text.len) : nullptr;
-    if (!open) return false;
-    const char *close = memchr(open, '}', (size_t)(text.at + text.len - open));
-    if (!close) return false;
-    *within = (Text){open + 1, (size_t)(close - open - 1)};
-    return true;
-}
-
-// Files are named by params alone. A plain string has no values in it: `{key}` would be the name.
+// Rejects go to one file, whose name has no values in it.
 static bool check_braces(Checker *checker, const AstExpr *written) {
-    Text within;
-    if (written->kind != AST_STR || written->raw || !braced(written->text, &within)) return true;
-    Scope scope = {.kind = SCOPE_JOB};
-    size_t count;
-    const Text *params = scope_names(checker, &scope, &count);
-    bool param = false;
-    for (size_t i = 0; i < count; i++) param |= text_eq(params[i], within);
+    Text text = written->text;
+    bool braces = written->kind == AST_STR && !written->raw && text.len > 0 &&
+                  memchr(text.at, '{', text.len);
+    if (!braces) return true;
     Diag *diag = report(checker, DIAG_PATH_BRACES, written->span,
-                        param ? "'{%.*s}' in a plain string is no param"
-                              : "'{%.*s}' in a path: outputs by key are not in this version",
-                        TEXT_ARG(within));
+                        "all rejects go to one file, which no column names");
     report_label(checker, diag, written->span, "the braces would be in the name");
     report_note(checker, diag, "for braces in the name of a file: write r\"...\"");
-    if (param)
-        report_fix(checker, diag, "put f before the string: write f%.*s",
-                   TEXT_ARG(source_text(checker, written->span)));
-    else
-        report_fix(checker, diag, "name one file, or one for each value: "
-                                  "a | where KEY == \"x\" | write ...");
+    report_fix(checker, diag, "name one file; a param stands in f\"...\"");
     return false;
 }
 
-static bool check_path(Checker *checker, const AstArg *arg, OptionSide side, ExprId *path) {
+static bool check_path(Checker *checker, const FileCall *call, const AstArg *arg, FileUse *use,
+                       OptionSide side) {
+    if (call->row && arg->value->kind == AST_FSTRING)
+        return check_key_path(checker, call->row, arg->value, use) &&
+               check_url(checker, side, (Value){use->path, kind_type(checker, TYPE_STR)},
+                         arg->value->span);
+    if (side == SIDE_READ && arg->value->kind == AST_FSTRING)
+        return check_key_pattern(checker, arg->value, use) &&
+               check_url(checker, side, (Value){use->path, kind_type(checker, TYPE_STR)},
+                         arg->value->span);
     Scope scope = {.kind = SCOPE_JOB, .no_row = true};
     const Type *str = kind_type(checker, TYPE_STR), *list = type_list(checker->types, str);
     Value value = check_expr(checker, &scope, arg->value,
@@ -320,7 +322,7 @@ static bool check_path(Checker *checker, const AstArg *arg, OptionSide side, Exp
         report_fix(checker, diag, "write it in quotes, or name a param of type str");
         return false;
     }
-    *path = value.id;
+    use->path = value.id;
     return check_url(checker, side, value, arg->value->span) &&
            (side == SIDE_READ || check_braces(checker, arg->value));
 }
@@ -371,7 +373,7 @@ bool check_options(Checker *checker, const FileCall *call, OptionSide side, File
         const AstArg *arg = &call->args[i];
         if (!arg->name.text.len && !has_path && arg->value) {
             has_path = true;
-            check.good &= check_path(checker, arg, side, &use->path);
+            check.good &= check_path(checker, call, arg, use, side);
             continue;
         }
         option_twice(&check, call, i);

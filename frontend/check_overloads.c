@@ -16,7 +16,7 @@ void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Argum
                        TEXT_ARG(arg->name.text));
             args->broken = true;
         }
-        if (i >= DECL_PARAMS_MAX) continue;
+        if (i >= CALL_ARGS_MAX) continue;
         args->exprs[i] = arg->value;
         args->flexible[i] = arg->value && is_flexible(arg->value);
         bool empty_list = arg->value && arg->value->kind == AST_LIST && !arg->value->arg_count;
@@ -50,6 +50,7 @@ typedef struct Fit {
 
 static bool bind_variable(Checker *checker, Fit *fit, const Type *found, bool flexible) {
     if (is_error(found)) return true;
+    if (found->kind == TYPE_TENSOR) return false;
     if (!fit->variable) {
         fit->variable = found;
         return true;
@@ -265,8 +266,8 @@ static bool uses_variable(const Decl *decl) {
 }
 
 // The first overload that fits as it stands, or else the first that fits loosely.
-static Choice first_fit(Checker *checker, const Arguments *args, const Decl *const *decls,
-                        size_t count) {
+Choice fit_overload(Checker *checker, const Arguments *args, const Decl *const *decls,
+                    size_t count) {
     for (int loose = 0; loose < 2; loose++) {
         for (size_t i = 0; i < count; i++) {
             Fit fit = {.decl = decls[i], .loose = loose};
@@ -300,7 +301,7 @@ Choice choose_overload(Checker *checker, Scope *scope, Arguments *args, const De
                        size_t count) {
     static const Choice none = {0};
     if (args->broken) return none;
-    Choice choice = first_fit(checker, args, decls, count);
+    Choice choice = fit_overload(checker, args, decls, count);
     if (!choice.decl) {
         blame(checker, args, decls, count);
         return none;

@@ -129,7 +129,7 @@ void check_rejects(Checker *checker, const AstStmt *stmt) {
     rejects->path = use.path;
     if (!good) return;
     rejects->format = use.format;
-    note_sink_path(checker, rejects->path, stmt->span);
+    note_sink_path(checker, &use, stmt->span);
     const FormatInfo *info = format_info(use.format);
     if (info->records != FORMAT_RECORDS_NONE && use.name == &info->names[0]) return;
     Diag *diag = report(checker, DIAG_REJECTS_FORMAT, stmt->format.span,

@@ -108,6 +108,13 @@ Binding *scope_find(const Scope *scope, Text name) {
     return nullptr;
 }
 
+// So many names come, and then a few more.
+static void scope_reserve(Checker *checker, Scope *scope, uint32_t count) {
+    enum { MORE = 4 };
+    scope->cap = count + MORE;
+    scope->names = arena_new_array(checker->arena, Binding, scope->cap);
+}
+
 Scope scope_of_flow(Checker *checker, Flow flow) {
     Scope scope = {.kind = SCOPE_ROW, .has_place = flow.has_place, .lost_place = flow.lost_place};
     if (flow.broken) {
@@ -117,6 +124,7 @@ Scope scope_of_flow(Checker *checker, Flow flow) {
     }
     scope.unknown = flow.unsure;
     const Op *op = graph_op_at(checker->graph, flow.op);
+    scope_reserve(checker, &scope, op->column_count);
     for (uint32_t i = 0; i < op->column_count; i++) {
         const Column *column = &op->columns[i];
         if (column->hidden) continue;
@@ -126,6 +134,7 @@ Scope scope_of_flow(Checker *checker, Flow flow) {
                        : graph_column(checker->graph, 0, i, column->type, op->span);
         scope_add(checker, &scope, column->name, value);  // Each name of a flow is there once.
     }
+    if (flow.keyed) bind_keys(checker, &scope, op);
     return scope;
 }
 
@@ -142,7 +151,7 @@ Text *scope_names(Checker *checker, const Scope *scope, size_t *count) {
 
 static const char *scope_noun(ScopeKind kind) {
     switch (kind) {
-    case SCOPE_ROW: return "column or param";
+    case SCOPE_ROW: case SCOPE_WINDOW: return "column or param";
     case SCOPE_CONSTANT: return "constant";
     case SCOPE_JOB: return "param";
     case SCOPE_FN: return "parameter of the fn and no param";
@@ -185,7 +194,8 @@ static Value unknown_name(Checker *checker, Scope *scope, Name name, Span span) 
 Value scope_name(Checker *checker, Scope *scope, Name name, Span span) {
     Binding *binding = scope_find(scope, name.text);
     ParamDecl *param = scope->kind == SCOPE_CONSTANT ? nullptr : find_param(checker, name.text);
-    if (binding && param && scope->kind == SCOPE_ROW) {
+    bool row = scope->kind == SCOPE_ROW || scope->kind == SCOPE_WINDOW;
+    if (binding && param && row) {
         param->used = true;
         Diag *diag = report(checker, DIAG_AMBIGUOUS_NAME, span,
                             "'%.*s' is both a column and a param", TEXT_ARG(name.text));

@@ -1,19 +1,42 @@
 // write FORMAT(...): where rows go; and that no file is written twice, or read and written.
 #include "frontend/checker.h"
 
-void note_sink_path(Checker *checker, ExprId path, Span span) {
+void note_sink_path(Checker *checker, const FileUse *use, Span span) {
     Const value;
-    typeof(*checker->sinks) sink = {.span = span, .id = path};
-    if (const_of(checker, path, &value)) sink.path = value.text;
+    typeof(*checker->sinks) sink = {.shape = use->shape, .span = span, .id = use->path};
+    sink.known = const_of(checker, use->path, &value);
+    if (sink.known) sink.path = value.text;
     arena_push(checker->arena, checker->sinks, checker->sink_count, checker->sink_cap, sink);
 }
 
+// A column after the others that holds the key, by which the rows are sorted. Returns its number.
+static uint32_t sort_by_key(Checker *checker, Flow *flow, ExprId key, StepId step, Span span) {
+    Scope scope = scope_of_flow(checker, *flow);
+    const Type *str = kind_type(checker, TYPE_STR);
+    scope_bind(checker, &scope, TEXT("{path}"), (Value){key, str});
+    *flow = project(checker, *flow, &scope, step, span);
+    Op *op = graph_op_at(checker->graph, flow->op);
+    uint32_t last = op->column_count - 1;
+    op->columns[last].hidden = op->project.items[last].hidden = true;
+    op = same_columns(checker, OP_SORT, flow, step, span);
+    op->sort.keys = arena_new_array(checker->arena, SortKey, 1);
+    op->sort.count = 1;
+    op->sort.keys[0] = (SortKey){.key = graph_column(checker->graph, 0, last, str, span)};
+    return last;
+}
+
 void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Span span) {
+    ExprId key = EXPR_NONE;
+    if (!expr_is_none(use->key)) {
+        uint32_t last = sort_by_key(checker, &flow, use->key, step, span);
+        key = graph_column(checker->graph, 0, last, kind_type(checker, TYPE_STR), span);
+    }
     const Op *input = graph_op_at(checker->graph, flow.op);
     uint32_t count = input->column_count;
     Column *columns = input->columns;
     Op *op = add_op(checker, OP_SINK, &flow, step, span);
-    op->sink = (SinkOp){.format = use->format, .path = use->path, .options = use->options};
+    op->sink = (SinkOp){.format = use->format, .path = use->path, .key = key,
+                        .shape = use->shape, .options = use->options};
     op->sink.columns = arena_new_array(checker->arena, SinkColumn, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         if (columns[i].hidden || is_error(columns[i].type)) continue;
@@ -21,7 +44,7 @@ void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Sp
         op->sink.columns[op->sink.column_count++] =
             (SinkColumn){.name = columns[i].name, .value = value, .spelling = EXPR_NONE};
     }
-    note_sink_path(checker, use->path, span);
+    note_sink_path(checker, use, span);
 }
 
 // Some formats take a certain number of columns, of certain types.
@@ -46,7 +69,8 @@ static bool writable(Checker *checker, Flow flow, const FileUse *use, Span span)
 }
 
 Flow step_write(Checker *checker, Flow flow, const AstStep *step) {
-    FileCall call = {step->format, step->options, step->option_count, step->span};
+    Scope row = scope_of_flow(checker, flow);
+    FileCall call = {step->format, step->options, step->option_count, step->span, &row};
     FileUse use;
     bool good = check_options(checker, &call, SIDE_WRITE, &use) &&
                 writable(checker, flow, &use, step->span);
@@ -81,24 +105,34 @@ static bool source_reads(Checker *checker, const Op *op, Text path) {
     return false;
 }
 
-void check_paths(Checker *checker) {
-    for (size_t i = 0; i < checker->sink_count; i++) {
-        bool known = checker->sinks[i].path.len > 0;
-        Text path = plain_path(checker->sinks[i].path);
-        for (size_t j = 0; j < i; j++) {
-            bool same = known ? text_eq(plain_path(checker->sinks[j].path), path)
-                              : expr_same(checker->sinks[i].id, checker->sinks[j].id);
-            if (!same) continue;
-            Text say = known ? path : source_text(checker, graph_at(checker->graph,
-                                                                     checker->sinks[i].id)->span);
-            same_path(checker, say, checker->sinks[i].span, checker->sinks[j].span,
-                      "written twice");
-            break;
-        }
-        for (size_t j = 0; j < checker->graph->op_count && known && !text_is(path, "-"); j++) {
-            const Op *op = &checker->graph->ops[j];
-            if (source_reads(checker, op, path))
-                same_path(checker, path, checker->sinks[i].span, op->span, "read and written");
-        }
+// Do two outputs go by one name? Values in braces decide nothing here: what two outputs by key make
+// of them, the job finds out.
+static bool goes_same_way(Checker *checker, size_t a, size_t b) {
+    const typeof(*checker->sinks) *one = &checker->sinks[a], *other = &checker->sinks[b];
+    if (one->known != other->known || !text_eq(one->shape, other->shape)) return false;
+    return one->known ? text_eq(plain_path(one->path), plain_path(other->path))
+                      : expr_same(one->id, other->id);
+}
+
+static void check_path_of(Checker *checker, size_t i) {
+    const typeof(*checker->sinks) *sink = &checker->sinks[i];
+    Text path = plain_path(sink->path);
+    for (size_t j = 0; j < i; j++) {
+        if (!goes_same_way(checker, i, j)) continue;
+        Text say = sink->known
+            ? text_format(checker->arena, "%.*s%.*s", TEXT_ARG(path), TEXT_ARG(sink->shape))
+            : source_text(checker, graph_at(checker->graph, sink->id)->span);
+        same_path(checker, say, sink->span, checker->sinks[j].span, "written twice");
+        break;
     }
+    bool file = sink->known && !sink->shape.len && !text_is(path, "-");
+    for (size_t j = 0; j < checker->graph->op_count && file; j++) {
+        const Op *op = &checker->graph->ops[j];
+        if (source_reads(checker, op, path))
+            same_path(checker, path, sink->span, op->span, "read and written");
+    }
+}
+
+void check_paths(Checker *checker) {
+    for (size_t i = 0; i < checker->sink_count; i++) check_path_of(checker, i);
 }

@@ -97,7 +97,7 @@ static const Type *row_type(Checker *checker, const AstFlow *flow, const SourceO
         Diag *diag = report(checker, DIAG_SOURCE_TYPE, flow->as->span, "%.*s has the type %s",
                             TEXT_ARG(flow->name.text), type_say(checker, type));
         report_label(checker, diag, flow->as->span, "another type");
-        report_fix(checker, diag, "drop `as`, and rename or derive columns behind it");
+        report_fix(checker, diag, "drop `as`, and rename or derive columns after it");
         return error_type(checker);
     }
     if (!flow->as) return infer_type(checker, flow, source);
@@ -136,6 +136,31 @@ static void source_columns(Checker *checker, const AstFlow *flow, Op *op, const 
     }
 }
 
+// The keys stand beside the columns of the files. What a file has of an inferred column that is a
+// key of the path, too, is left out. Null: reported.
+static const Type *apart_from_keys(Checker *checker, const AstFlow *ast, const Type *type,
+                                   const FileUse *use) {
+    Field *fields = arena_new_array(checker->arena, Field, type->field_count + 1);
+    uint32_t count = 0;
+    bool inferred = !ast->as && format_info(use->format)->row != FORMAT_ROW_FIXED;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        bool key = false;
+        for (uint32_t k = 0; k < use->key_count; k++)
+            key |= text_eq(use->keys[k].name, type->fields[i].name);
+        if (!key) fields[count++] = type->fields[i];
+        if (!key || inferred) continue;
+        Text name = type->fields[i].name;
+        Diag *diag = report(checker, DIAG_PATH_KEY, ast->head_span,
+                            "'%.*s' is a column of the files and a key of the path",
+                            TEXT_ARG(name));
+        report_label(checker, diag, ast->as ? ast->as->span : ast->head_span, "the column");
+        report_fix(checker, diag, ast->as ? "leave it out of the type, or name the key otherwise"
+                                          : "name the key otherwise");
+        return nullptr;
+    }
+    return count < type->field_count ? type_struct(checker->types, fields, count) : type;
+}
+
 Flow check_read(Checker *checker, const AstFlow *ast) {
     SourceOp source = {.path = EXPR_NONE};
     FileCall call = {ast->name, ast->options, ast->option_count, ast->head_span};
@@ -147,13 +172,18 @@ Flow check_read(Checker *checker, const AstFlow *ast) {
     source.format = use.format;
     source.path = use.path;
     source.options = use.options;
+    source.keys = use.keys;
+    source.key_count = use.key_count;
     const Type *type = row_type(checker, ast, &source);
     if (is_error(type)) return broken_flow();
+    type = apart_from_keys(checker, ast, type, &use);
+    if (!type) return broken_flow();
     Flow flow = {.op = OP_NONE, .has_place = true};
     Op *op = add_op(checker, OP_SOURCE, &flow, make_step(checker, ast->head_span), ast->head_span);
     op->source = source;
     source_columns(checker, ast, op, type);
     flow.fresh = true;
+    flow.keyed = use.key_count > 0;
     return flow;
 }
 
@@ -182,8 +212,7 @@ Flow check_range(Checker *checker, const AstFlow *ast) {
     Op *op = add_op(checker, OP_SOURCE, &flow, make_step(checker, ast->head_span), ast->head_span);
     Field field = {TEXT("i"), kind_type(checker, TYPE_I64)};
     op->source = (SourceOp){.kind = SOURCE_RANGE, .path = count.id};
-    op->source.options.zone = TEXT("UTC");
-    op->source.options.row_max = op->source.options.bytes = EXPR_NONE;
+    op->source.options = file_options_none();
     source_columns(checker, ast, op, type_struct(checker->types, &field, 1));
     return flow;
 }

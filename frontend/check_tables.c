@@ -29,7 +29,7 @@ static const AstArg *cell(const AstExpr *row, Text name) {
 static void not_constant(Checker *checker, Span span) {
     Diag *diag = report(checker, DIAG_NOT_CONSTANT, span, "a table holds constants");
     report_label(checker, diag, span, "computed");
-    report_fix(checker, diag, "write the value out, or derive it behind the table");
+    report_fix(checker, diag, "write the value out, or derive it after the table");
 }
 
 // One row as constants of the given columns; absent nullable ones are null.
@@ -177,8 +177,7 @@ Flow check_table(Checker *checker, const AstFlow *ast) {
     op->columns = arena_new_array(checker->arena, Column, count);
     op->source = (SourceOp){.kind = SOURCE_INLINE, .path = EXPR_NONE, .rows = rows,
                             .row_count = table->arg_count, .column_count = (uint32_t)count};
-    op->source.options.zone = TEXT("UTC");
-    op->source.options.row_max = op->source.options.bytes = EXPR_NONE;
+    op->source.options = file_options_none();
     op->source.columns = arena_new_array(checker->arena, SourceColumn, count);
     op->column_count = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {

@@ -96,7 +96,7 @@ static const Type *resolve_name(Checker *checker, Name name) {
         Diag *diag = report(checker, DIAG_DECIMAL_BOUNDS, name.span,
                             "'decimal' needs a precision and a scale");
         report_label(checker, diag, name.span, "of how many digits?");
-        report_fix(checker, diag, "decimal(18, 2): 18 digits, 2 of them behind the point");
+        report_fix(checker, diag, "decimal(18, 2): 18 digits, 2 of them after the point");
         return error_type(checker);
     }
     if (!type_kind_find(name.text, &kind)) return unknown_type(checker, name);
@@ -125,7 +125,7 @@ static const Type *resolve_params(Checker *checker, const AstType *type) {
         Diag *diag = report(checker, DIAG_DECIMAL_BOUNDS, type->span,
                             "a decimal has 1 to 38 digits, and a scale from 0 to their number");
         report_label(checker, diag, type->span, "out of bounds");
-        report_fix(checker, diag, "decimal(18, 2): 18 digits, 2 of them behind the point");
+        report_fix(checker, diag, "decimal(18, 2): 18 digits, 2 of them after the point");
         return error_type(checker);
     }
     static const char *const units[] = {"s", "ms", "us", "ns"};
@@ -180,7 +180,7 @@ const Type *resolve_type(Checker *checker, const AstType *type) {
     }
     case AST_TYPE_STRUCT: result = resolve_struct(checker, type); break;
     case AST_TYPE_TENSOR:
-        result = not_yet(checker, DIAG_TENSORS, type->span, "tensors", "use a list: [f32]");
+        result = resolve_tensor(checker, type);
         break;
     }
     checker->depth--;

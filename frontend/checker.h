@@ -8,8 +8,11 @@
 //   check_literals.c   literals and constants; check_time.c: dates and timestamps in constants
 //   check_exprs.c      expressions; check_operators.c: arithmetic and comparisons;
 //   check_branches.c   if, case, `??`, `else`; check_calls.c: calls; check_casts.c: casts
+//   check_tensors.c    tensors: their types and literals, operators on their elements
+//   check_tensor_calls.c  functions of whole tensors, from tensors.def
 //   check_domains.c    constant arguments that a function does not take
 //   check_flows.c      heads and steps; check_columns.c, _groups.c, _joins.c, _hints.c
+//   check_batches.c    calls of functions over batches, in projects of their own
 //   check_sources.c    read; check_sinks.c: write; check_options.c: what stands in parentheses
 //   check_tables.c     inline tables, tests
 //
@@ -19,6 +22,7 @@
 #define SBC_FRONTEND_CHECKER_H
 
 #include "frontend/check.h"
+#include "frontend/tensors.h"
 
 // ---- values and scopes -------------------------------------------------------------------------
 
@@ -39,9 +43,11 @@ typedef enum ScopeKind {
     SCOPE_JOB,       // Params only: paths, limits.
     SCOPE_FN,        // The parameters of a fn, and params.
     SCOPE_RESULT,    // Of a group: keys and aggregate calls.
+    SCOPE_WINDOW,    // Of a window: columns and calls of its functions.
 } ScopeKind;
 
 typedef struct GroupBuild GroupBuild;
+typedef struct WindowBuild WindowBuild;
 
 typedef struct Scope {
     ScopeKind   kind;
@@ -52,6 +58,7 @@ typedef struct Scope {
     bool        unknown;       // Not all columns are known (an error upstream): any name fits.
     const char *lost_place;    // The step after which places are lost; for the message.
     GroupBuild *group;         // SCOPE_RESULT.
+    WindowBuild *window;       // SCOPE_WINDOW.
 } Scope;
 
 // ---- declarations ------------------------------------------------------------------------------
@@ -88,6 +95,7 @@ typedef struct Flow {
     bool        broken;        // An error was reported; the columns are unknown.
     bool        unsure;        // One column has a name that is wrong; any name may be that one.
     bool        fresh;         // Only `where` steps since a `read` of this very flow.
+    bool        keyed;         // The keys in the path of the source are no columns yet.
     bool        written;       // A `write` ended it.
     bool        has_place;
     const char *lost_place;
@@ -132,7 +140,7 @@ typedef struct Checker {
     LetDecl   *lets;       size_t let_count, let_cap;
     ParamDecl *params;     size_t param_count, param_cap;
 
-    struct { Text path; Span span; ExprId id; } *sinks;
+    struct { Text path, shape; Span span; ExprId id; bool known; } *sinks;
     size_t sink_count, sink_cap;
 } Checker;
 
@@ -219,6 +227,7 @@ Value check_as(Checker *checker, Scope *scope, const AstExpr *expr, const Type *
 Value check_condition(Checker *checker, Scope *scope, const AstExpr *expr);  // A bool.
 Value node(Checker *checker, ExprOp op, const Type *type, Span span, const ExprId *args,
            uint32_t count);
+Value fstring_part(Checker *checker, Scope *scope, const AstExpr *part);  // As a str.
 Value node1(Checker *checker, ExprOp op, const Type *type, Span span, Value a);
 Value node2(Checker *checker, ExprOp op, const Type *type, Span span, Value a, Value b);
 
@@ -246,11 +255,13 @@ void  check_fn(Checker *checker, FnDecl *fn);
 
 // ---- overloads (check_overloads.c) --------------------------------------------------------------
 
+enum { CALL_ARGS_MAX = 12 };  // Functions of tensors take more than others.
+
 typedef struct Arguments {
     const AstExpr *call;
-    const AstExpr *exprs[DECL_PARAMS_MAX];
-    Value          values[DECL_PARAMS_MAX];
-    bool           flexible[DECL_PARAMS_MAX];
+    const AstExpr *exprs[CALL_ARGS_MAX];
+    Value          values[CALL_ARGS_MAX];
+    bool           flexible[CALL_ARGS_MAX];
     uint32_t       count;
     bool           broken;
 } Arguments;
@@ -264,9 +275,53 @@ typedef struct Choice {
 
 // Chooses among the overloads of `call` and turns the arguments into what they take. Its `decl` is
 // null: reported.
+// The overload that takes arguments of these types. Its `decl` is null: none does.
+Choice fit_overload(Checker *checker, const Arguments *args, const Decl *const *decls,
+                    size_t count);
 Choice choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
                        size_t count);
 void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args);
+
+// ---- tensors (check_tensors.c) ------------------------------------------------------------------
+
+bool  is_tensor(const Type *type);  // Or a tensor that may be null.
+const Type *resolve_tensor(Checker *checker, const AstType *type);
+// A list that is written out, as the tensor that its place asks for.
+Value check_tensor_as(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+// The same beside an operand that is a tensor: with elements of its type, and a shape of its own.
+Value check_tensor_beside(Checker *checker, Scope *scope, const AstExpr *expr, const Type *other);
+// Operators of which one side is a tensor. Not `taken`: the elements do not go together, which is
+// not reported.
+Value tensor_arithmetic(Checker *checker, ExprOp op, const AstExpr *expr, const Value sides[2],
+                        bool *taken);
+Value tensor_comparison(Checker *checker, ExprOp op, const AstExpr *expr, const Value sides[2],
+                        bool *taken);
+Value tensor_element(Checker *checker, const AstExpr *expr, Value tensor, Value index);
+bool  tensor_number(const Type *elem);  // An integer or a float.
+
+// An operand of an operator on elements, or an argument of a function of tensors.
+typedef struct TensorOperand {
+    Value       value;
+    const Type *type;  // Base type: a tensor, or a number that goes with each element.
+    Span        span;
+} TensorOperand;
+
+TensorOperand tensor_operand(Checker *checker, Value value, Span span);
+// The shape of all operands together, as a tensor of the first one's elements. Null: reported.
+const Type *tensor_common_shape(Checker *checker, const TensorOperand *operands, uint32_t count);
+// The operand with elements of a type that holds its own.
+Value tensor_widen(Checker *checker, const TensorOperand *operand, const Type *elem);
+Value tensor_as_f64(Checker *checker, const TensorOperand *operand);  // Of integers or floats.
+
+// ---- functions of whole tensors (check_tensor_calls.c, tensors.def) -----------------------------
+
+bool  is_tensor_function(Text name);
+Value call_tensor_function(Checker *checker, Scope *scope, const Arguments *args);
+
+// A function of numbers, called for each element of tensors.
+bool  takes_tensors(const Arguments *args);
+Value call_for_elements(Checker *checker, Scope *scope, const Arguments *args,
+                        const Decl *const *decls, size_t count);
 
 // ---- domains (check_domains.c) ------------------------------------------------------------------
 
@@ -284,9 +339,40 @@ struct GroupBuild {
     const Type **key_types;
     Agg       *aggs;
     uint32_t   agg_count, agg_cap;
+    const AstExpr *only;    // PIVOT: of which rows the aggregates are, beside their own `where`.
 };
 
 Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call);
+// Can the value be a key? Otherwise reported, with what it cannot be.
+bool good_key(Checker *checker, Value value, Span span, DiagCode code, const char *use);
+// Keys of an order into `keys`, which has room for all. False: reported.
+bool sort_keys(Checker *checker, Scope *scope, const AstItem *items, uint32_t count, SortKey *keys);
+// The declarations of a name: of functions, or of aggregates.
+const Decl **declarations(Checker *checker, Text name, bool aggregates, size_t *count);
+// An operator with the columns of its input.
+Op *same_columns(Checker *checker, OpKind kind, Flow *flow, StepId step, Span span);
+
+// ---- windows (check_windows.c) ------------------------------------------------------------------
+
+struct WindowBuild {
+    Scope     *input;       // Of the rows that go in.
+    uint32_t   columns;     // How many the rows have.
+    ExprId    *keys;
+    uint32_t   key_count;
+    SortKey   *sort;
+    uint32_t   sort_count;
+    WindowFn  *fns;
+    uint32_t   fn_count, fn_cap;
+};
+
+// Is the call one of a function of windows?
+bool  is_window_call(Checker *checker, const AstExpr *call);
+Value check_window_call(Checker *checker, Scope *scope, const AstExpr *call);
+// The same outside of a window: reported.
+Value misplaced_window(Checker *checker, const AstExpr *call);
+Flow  step_window(Checker *checker, Flow flow, const AstStep *step);
+Flow  step_top(Checker *checker, Flow flow, const AstStep *step);
+Flow  keep_one(Checker *checker, Flow flow, const AstStep *step);  // distinct K keep first by S
 
 // ---- flows --------------------------------------------------------------------------------------
 
@@ -308,6 +394,14 @@ Flow step_select(Checker *checker, Flow flow, const AstStep *step);
 Flow step_drop(Checker *checker, Flow flow, const AstStep *step);
 Flow step_rename(Checker *checker, Flow flow, const AstStep *step);
 Flow step_explode(Checker *checker, Flow flow, const AstStep *step);
+// The column that an item names alone; null: reported, or nobody knows the columns.
+Binding *named_column(Checker *checker, Scope *scope, const AstItem *item);
+// The flow with the list in that column exploded.
+Flow explode_column(Checker *checker, Flow flow, uint32_t column, StepId step, Span span);
+// Of a pivot, the condition of the item's rows; null: the step is none.
+const AstExpr *pivot_condition(Checker *checker, const AstStep *step, uint32_t item);
+Flow step_pivot(Checker *checker, Flow flow, const AstStep *step);
+Flow step_unpivot(Checker *checker, Flow flow, const AstStep *step);
 Flow step_group(Checker *checker, Flow flow, const AstStep *step);
 Flow step_sort(Checker *checker, Flow flow, const AstStep *step);
 Flow step_distinct(Checker *checker, Flow flow, const AstStep *step);
@@ -322,7 +416,14 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step);
 Flow step_write(Checker *checker, Flow flow, const AstStep *step);
 // Fills a project operator from `scope`'s bindings and moves the flow onto it.
 Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span span);
+// The same where an item calls a function over batches: a chain of projects (check_batches.c).
+bool calls_batches(const Checker *checker, const Scope *scope);
+Flow project_batches(Checker *checker, Flow flow, const Scope *scope, StepId step, Span span);
+// Reports calls of such functions that stand in no project.
+void check_batches(Checker *checker);
 bool item_name(const AstItem *item, Name *name);  // Written, or the bare column's.
+// Is the name one of those before, in one step? Then reported.
+bool written_before(Checker *checker, Name name, const Name *names, uint32_t count);
 Value check_item(Checker *checker, Scope *scope, const AstItem *item);
 
 // ---- sources, sinks, tables ---------------------------------------------------------------------
@@ -335,6 +436,8 @@ typedef struct FileCall {
     const AstArg *args;
     uint32_t      count;
     Span          span;  // Of the whole step.
+    Scope        *row;   // Of the rows that are written: braces in the path are over them. Null:
+                         // the path is one file's.
 } FileCall;
 
 // What it means.
@@ -342,6 +445,10 @@ typedef struct FileUse {
     Format            format;
     const FormatName *name;  // By which the format was called.
     ExprId            path;  // EXPR_NONE where none is given.
+    ExprId            key;   // Outputs by key: the rest of the path, over the row. Or EXPR_NONE.
+    Text              shape; // Outputs by key: how that rest is written.
+    NamedExpr        *keys;  // Reading: the keys in the path, as SourceOp has them.
+    uint32_t          key_count;
     FileOptions       options;
 } FileUse;
 
@@ -354,7 +461,15 @@ Flow check_read(Checker *checker, const AstFlow *flow);
 void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Span span);
 // Sets the options of the format in `use`, under its name.
 void default_options(Checker *checker, OptionSide side, FileUse *use);
-void note_sink_path(Checker *checker, ExprId path, Span span);
+void note_sink_path(Checker *checker, const FileUse *use, Span span);
+// The path of an output whose braces hold expressions over the row. False: reported.
+bool check_key_path(Checker *checker, Scope *row, const AstExpr *written, FileUse *use);
+// The path of a source, in whose braces keys with a type may stand, and params. False: reported.
+bool check_key_pattern(Checker *checker, const AstExpr *written, FileUse *use);
+// Binds the keys of a source that are no columns yet.
+void bind_keys(Checker *checker, Scope *scope, const Op *source);
+// They become columns.
+Flow project_keys(Checker *checker, Flow flow);
 void check_paths(Checker *checker);
 Flow check_range(Checker *checker, const AstFlow *flow);
 Flow check_table(Checker *checker, const AstFlow *flow);

@@ -108,7 +108,7 @@ static const Type *read_struct(Reader *reader) {
     uint32_t count = 0;
     do {
         Text name = word(reader);
-        expect(reader, ':', "':' behind the field's name");
+        expect(reader, ':', "':' after the field's name");
         DeclType type = read_type(reader);
         if (reader->failed || count == countof(fields) || !type.type) {
             fail(reader, "at most eight fields of fixed types");
@@ -195,7 +195,7 @@ static DeclType read_param_type(Reader *reader) {
 // ---- paragraphs ---------------------------------------------------------------------------------
 
 static void read_params(Reader *reader, Decl *decl) {
-    expect(reader, '(', "'(' behind the name");
+    expect(reader, '(', "'(' after the name");
     if (take(reader, ')')) return;
     do {
         if (decl->param_count == DECL_PARAMS_MAX) {
@@ -204,7 +204,7 @@ static void read_params(Reader *reader, Decl *decl) {
         }
         DeclParam *param = &decl->params[decl->param_count++];
         param->name = word(reader);
-        expect(reader, ':', "':' behind the parameter's name");
+        expect(reader, ':', "':' after the parameter's name");
         DeclType type = read_param_type(reader);
         param->kind = type.kind;
         param->domain.kind = type.domain;

@@ -9,6 +9,7 @@ typedef struct Foreign {
     const char *text, *note;
 } Foreign;
 
+// One for each line of foreign.def.
 static const Foreign table[] = {
 #define ROW(names, text, note) {names, FOREIGN_ROW, text, note},
 #define AGG(names, text, note) {names, FOREIGN_AGG, text, note},

@@ -55,12 +55,14 @@ static void put_fn(Page *page, const AstStmt *stmt) {
 static void put_extern(Page *page, const AstStmt *stmt) {
     page_put(page, "extern fn ");
     put_signature(page, stmt);
-    page_put(page, " from ");
+    page_put(page, stmt->python ? " from python " : " from ");
     page_put_span(page, stmt->from_span);
     if (stmt->pure) page_put(page, " pure");
     if (stmt->impure) page_put(page, " impure");
     if (stmt->fallible) page_put(page, " fallible");
     if (stmt->per_batch) page_put(page, " batch");
+    if (stmt->state) page_put(page, " state");
+    if (stmt->alone) page_put(page, " alone");
 }
 
 static void put_rejects(Page *page, const AstStmt *stmt) {

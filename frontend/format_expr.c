@@ -202,14 +202,29 @@ static void put_if(Page *page, const AstExpr *e, bool broken) {
     format_expr(page, e->c);
 }
 
+static void put_frame(Page *page, const AstFrame *frame) {
+    page_put(page, frame->range ? " range" : " rows");
+    if (frame->all) page_put(page, " all");
+    const AstExpr *ends[] = {frame->back, frame->ahead};
+    for (unsigned i = 0; i < countof(ends); i++) {
+        if (!ends[i]) continue;
+        page_put(page, " ");
+        format_expr(page, ends[i]);
+        page_put(page, i ? " ahead" : " back");
+    }
+}
+
 static void put_call(Page *page, const AstExpr *e) {
     page_put_name(page, e->name);
-    uint32_t end = e->where ? e->where->span.start : e->span.end;
+    uint32_t end = e->where ? e->where->span.start
+                 : e->frame ? e->frame->span.start : e->span.end;
     Span whole = {e->name.span.end, end, e->span.file};
     format_arguments(page, e->args, e->arg_count, whole);
-    if (!e->where) return;
-    page_put(page, " where ");
-    format_expr(page, e->where);
+    if (e->where) {
+        page_put(page, " where ");
+        format_expr(page, e->where);
+    }
+    if (e->frame) put_frame(page, e->frame);
 }
 
 static void put_unary(Page *page, const AstExpr *e) {

@@ -8,7 +8,10 @@ static Span item_span(const void *item) { return ((const AstItem *)item)->span; 
 
 static void emit_item(Page *page, const void *pointer) {
     const AstItem *item = pointer;
-    if (item->name.text.len) {
+    if (item->key) {
+        format_expr(page, item->key);
+        page_put(page, " = ");
+    } else if (item->name.text.len && item->name.span.start != item->value->span.start) {
         page_put_name(page, item->name);
         if (item->type) page_put(page, ": ");
         if (item->type) format_type(page, item->type);
@@ -19,17 +22,38 @@ static void emit_item(Page *page, const void *pointer) {
     if (item->nulls_first) page_put(page, " nulls first");
 }
 
+// The greatest come first, unless it says `asc`.
+static void emit_top_key(Page *page, const void *pointer) {
+    const AstItem *item = pointer;
+    format_expr(page, item->value);
+    if (!item->descending) page_put(page, " asc");
+    if (item->nulls_first) page_put(page, " nulls first");
+}
+
+static void put_list_of(Page *page, const AstItem *items, uint32_t count, EmitFn *emit) {
+    if (!count) return;
+    Span whole = span_join(items[0].span, items[count - 1].span);
+    page_put_seq(page, &(Seq){.open = "", .close = "", .items = items, .stride = sizeof *items,
+                              .count = count, .span = item_span, .emit = emit,
+                              .whole = whole});
+}
+
+static void put_list(Page *page, const AstItem *items, uint32_t count) {
+    put_list_of(page, items, count, emit_item);
+}
+
 static void put_items(Page *page, const AstStep *step) {
-    if (!step->item_count) return;
-    Span whole = span_join(step->items[0].span, step->items[step->item_count - 1].span);
-    page_put_seq(page, &(Seq){.open = "", .close = "", .items = step->items,
-                              .stride = sizeof *step->items, .count = step->item_count,
-                              .span = item_span, .emit = emit_item, .whole = whole});
+    put_list(page, step->items, step->item_count);
+}
+
+static uint32_t later(uint32_t end, const AstItem *items, uint32_t count) {
+    return count && items[count - 1].span.end > end ? items[count - 1].span.end : end;
 }
 
 static void put_aggs(Page *page, const AstStep *step) {
-    uint32_t from = step->item_count ? step->items[step->item_count - 1].span.end
-                                     : step->keyword.span.end;
+    uint32_t from = later(step->keyword.span.end, step->items, step->item_count);
+    from = later(from, step->order, step->order_count);
+    if (step->count) from = later(from, step->count, 1);
     Span whole = {page_find(page, from, '{'), step->span.end, step->span.file};
     page_put_seq(page, &(Seq){.open = "{", .close = "}", .items = step->aggs,
                               .stride = sizeof *step->aggs, .count = step->agg_count,
@@ -114,6 +138,46 @@ static void put_on(Page *page, const AstStep *step) {
     put_block(page, step);
 }
 
+static void put_window(Page *page, const AstStep *step) {
+    if (step->item_count) page_put(page, "by ");
+    put_items(page, step);
+    if (step->order_count) page_put(page, step->item_count ? " sort " : "sort ");
+    put_list(page, step->order, step->order_count);
+    if (step->item_count || step->order_count) page_put(page, " ");
+    put_aggs(page, step);
+}
+
+static void put_top(Page *page, const AstStep *step) {
+    emit_item(page, step->count);
+    page_put(page, " by ");
+    put_list_of(page, step->order, step->order_count, emit_top_key);
+    if (step->item_count) page_put(page, " per ");
+    put_items(page, step);
+}
+
+static void put_pivot(Page *page, const AstStep *step) {
+    emit_item(page, step->count);
+    page_put(page, step->item_count ? " by " : "");
+    put_items(page, step);
+    page_put(page, " ");
+    put_aggs(page, step);
+}
+
+static void put_unpivot(Page *page, const AstStep *step) {
+    page_put(page, "(");
+    put_items(page, step);
+    page_put(page, ") as (");
+    put_list(page, step->aggs, step->agg_count);
+    page_put(page, ")");
+}
+
+static void put_distinct(Page *page, const AstStep *step) {
+    put_items(page, step);
+    if (!step->keeps) return;
+    page_put(page, step->keeps_last ? " keep last by " : " keep first by ");
+    put_list(page, step->order, step->order_count);
+}
+
 static void format_step(Page *page, const AstStep *step) {
     page_put_name(page, step->keyword);
     if (step->kind == AST_GROUP) page_put(page, " by");
@@ -121,9 +185,14 @@ static void format_step(Page *page, const AstStep *step) {
     if (!bare) page_put(page, " ");
     switch (step->kind) {
     case AST_WHERE: case AST_DERIVE: case AST_SELECT: case AST_DROP: case AST_RENAME:
-    case AST_EXPLODE: case AST_SORT: case AST_LIMIT: case AST_SKIP: case AST_DISTINCT:
+    case AST_EXPLODE: case AST_SORT: case AST_LIMIT: case AST_SKIP:
         put_items(page, step);
         break;
+    case AST_DISTINCT: put_distinct(page, step); break;
+    case AST_WINDOW: put_window(page, step); break;
+    case AST_TOP: put_top(page, step); break;
+    case AST_PIVOT: put_pivot(page, step); break;
+    case AST_UNPIVOT: put_unpivot(page, step); break;
     case AST_GROUP:
         put_items(page, step);
         page_put(page, " ");

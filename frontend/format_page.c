@@ -59,6 +59,12 @@ bool page_has_comment(const Page *page, Span span) {
     return low < page->file->comment_count && page->file->comments[low].span.start < span.end;
 }
 
+// Is there a comment before `end` that is not on the page yet?
+static bool has_comment_left(const Page *page, uint32_t end) {
+    const AstFile *file = page->file;
+    return page->comment < file->comment_count && file->comments[page->comment].span.start < end;
+}
+
 static void put_comment(Page *page) {
     Span span = page->file->comments[page->comment++].span;
     while (span.end > span.start + 1 && strchr(" \t\r", page->source.at[span.end - 1])) span.end--;
@@ -104,7 +110,7 @@ void page_break(Page *page, uint32_t done, uint32_t next) {
         }
     }
     text_buf_char(page->buf, '\n');
-    while (page->comment < file->comment_count && file->comments[page->comment].span.start < next) {
+    while (has_comment_left(page, next)) {
         text_buf_pad(page->buf, page->indent);
         put_comment(page);
         text_buf_char(page->buf, '\n');
@@ -212,8 +218,9 @@ static void emit_broken(Page *page, const Seq *seq) {
         if (bracket || i + 1 < seq->count) page_put(page, ",");
         done = span.end;
     }
-    if (bracket && page_has_comment(page, (Span){done, seq->whole.end, seq->whole.file})) {
-        // Comments after the last item stand at its indentation.
+    if (bracket && has_comment_left(page, seq->whole.end)) {
+        // Comments after the last item, and those within it that found no place, stand at its
+        // indentation.
         uint32_t last = seq->whole.end - 1;
         page_break(page, done, last);
         while (page->buf->at[page->buf->len - 1] == ' ') page->buf->len--;

@@ -76,7 +76,7 @@ typedef struct FPart {
     uint32_t start, end;
 } FPart;
 
-// The pieces of a TOKEN_FSTRING, in the arena.
+// The pieces of a TOKEN_FSTRING, or of a TOKEN_STRING that is a path with braces, in the arena.
 FPart *lex_fstring(const LexInput *input, Token token, uint32_t *count);
 
 // ---- scanning, shared by lex.c and lex_value.c -----------------------------------------------

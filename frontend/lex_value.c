@@ -169,7 +169,7 @@ static void blame_unit(const LexInput *input, Span span, const Parts *parts, Ast
     expr->kind = AST_ERROR;
     Text unit = parts->unit, near = near_unit(unit);
     const char *type = suffix_type(unit);
-    Diag *d = diag_add(input->diags, DIAG_UNKNOWN_UNIT, span, "unknown unit `%.*s` behind a number",
+    Diag *d = diag_add(input->diags, DIAG_UNKNOWN_UNIT, span, "unknown unit `%.*s` after a number",
                        TEXT_ARG(unit));
     if (type) fix_suffix(input, d, parts, type);
     else if (near.len) diag_fix(input->diags, d, "did you mean `%.*s%.*s`?", (int)parts->number.len,
@@ -402,7 +402,7 @@ static uint32_t take_braced(const LexInput *input, FParts *parts, uint32_t at, u
 
 FPart *lex_fstring(const LexInput *input, Token token, uint32_t *count) {
     const char *text = input->sources->files[input->file].text.at;
-    Span span = inside(input, token, 1);
+    Span span = inside(input, token, token.kind == TOKEN_FSTRING);
     FParts parts = {0};
     for (uint32_t i = span.start; i < span.end;) {
         char c = text[i], next = i + 1 < span.end ? text[i + 1] : '\0';

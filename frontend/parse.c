@@ -90,11 +90,11 @@ static void set_trait(Parser *p, AstStmt *stmt, bool *trait, Span word) {
     diag_fix(p->in.diags, d, "keep `impure` if it reads or changes anything but its arguments");
 }
 
-// traits = ("pure" | "impure" | "fallible" | "batch")*
+// traits = ("pure" | "impure" | "fallible" | "batch" | "state" | "alone")*
 static void parse_traits(Parser *p, AstStmt *stmt) {
     const struct { const char *word; bool *trait; } traits[] = {
         {"pure", &stmt->pure}, {"impure", &stmt->impure}, {"fallible", &stmt->fallible},
-        {"batch", &stmt->per_batch},
+        {"batch", &stmt->per_batch}, {"state", &stmt->state}, {"alone", &stmt->alone},
     };
     for (bool found = true; found;) {
         found = false;
@@ -112,20 +112,22 @@ static void parse_traits(Parser *p, AstStmt *stmt) {
     Diag *d = parser_error(p, DIAG_UNEXPECTED_TEXT, parser_span(p, token),
                            "`%.*s` is no trait of a function", TEXT_ARG(word));
     if (near.len) diag_fix(p->in.diags, d, "did you mean `%.*s`?", TEXT_ARG(near));
-    else diag_fix(p->in.diags, d, "write pure, impure, fallible or batch");
+    else diag_fix(p->in.diags, d, "write pure, impure, fallible, batch, state or alone");
 }
 
-// extern = "extern" "fn" signature "from" STRING traits
+// extern = "extern" "fn" signature "from" ["python"] STRING traits
 static void parse_extern(Parser *p, AstStmt *stmt) {
     if (!parser_expect_word(p, "fn", "`extern`")) return;
     parse_signature(p, stmt);
     if (!p->panic && !parser_at_word(p, "from")) {
         Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`from` and the C file");
-        diag_fix(p->in.diags, d, "write `from \"FILE.c\"`");
+        diag_fix(p->in.diags, d, "write `from \"FILE.c\"`, or `from python \"MODULE:FUNCTION\"`");
     }
     if (p->panic) return;
     parser_take_operator(p);
-    AstExpr *path = parse_string(p, "the path of a C file");
+    stmt->python = parser_skip_word(p, "python");
+    AstExpr *path = parse_string(p, stmt->python ? "a module and a function, \"MODULE:FUNCTION\""
+                                                 : "the path of a C file");
     stmt->from = path->text;
     stmt->from_span = path->span;
     if (!p->panic) parse_traits(p, stmt);
@@ -450,7 +452,7 @@ void parse_statements(Parser *p, AstFile *file) {
         p->border = parser_token(p, 0).start;
         parse_statement(p, &stmt);
         end_statement(p);
-        p->nest = p->branches = p->aggregates = 0;
+        p->nest = p->branches = p->aggregates = p->windows = 0;
         if (p->panic && p->at == before) parser_take(p);
         if (p->panic) recover(p);
         if (p->lost) stmt.lost = (Span){p->lost_at, parser_since(p, stmt.span).end, p->in.file};

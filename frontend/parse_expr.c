@@ -22,6 +22,7 @@ static uint32_t higher(uint32_t height, const AstExpr *below) {
 static AstExpr *done(Parser *p, AstExpr *e) {
     e->span = parser_since(p, e->span);
     uint32_t height = higher(higher(higher(higher(1, e->a), e->b), e->c), e->where);
+    if (e->frame) height = higher(higher(height, e->frame->back), e->frame->ahead);
     for (uint32_t i = 0; i < e->arg_count; i++) height = higher(height, e->args[i].value);
     for (uint32_t i = 0; i < e->arm_count; i++) {
         height = higher(higher(height, e->arms[i].condition), e->arms[i].value);
@@ -184,7 +185,7 @@ static AstExpr *parse_case(Parser *p) {
     while (parser_more(p, &list)) {
         Span start = start_of(p);
         if (count > 0 && !e->arms[count - 1].condition) {
-            Diag *d = parser_slip(p, DIAG_CASE_FORM, start, "no arm can be reached behind `_`");
+            Diag *d = parser_slip(p, DIAG_CASE_FORM, start, "no arm can be reached after `_`");
             diag_fix(p->in.diags, d, "move the arm in front of `_`");
         }
         AstArm arm = parse_arm(p);
@@ -201,53 +202,9 @@ static AstExpr *parse_case(Parser *p) {
 
 // ---- literals ----------------------------------------------------------------------------------
 
-// Parses what stands between two braces of an f-string, with tokens of its own.
-static AstExpr *parse_part(Parser *p, const FPart *part) {
-    Tokens tokens = p->tokens;
-    size_t at = p->at;
-    uint32_t branches = p->branches;
-    bool lines = p->lines, panic = p->panic;
-    p->tokens = lex_range(&p->in, part->start, part->end);
-    p->at = 0;
-    p->lines = false;
-    p->branches = 0;
-    AstExpr *e;
-    if (parser_token(p, 0).kind == TOKEN_END) {
-        Span braces = {part->start - 1, part->end + 1, p->in.file};
-        Diag *d = parser_slip(p, DIAG_BAD_FSTRING, braces, "nothing stands between the braces");
-        diag_fix(p->in.diags, d, "write an expression, or {{}} for the braces themselves");
-        e = new_expr(p, AST_ERROR, braces);
-    } else {
-        e = parse_handled(p);
-    }
-    if (!p->panic && parser_at(p, TOKEN_COLON)) {
-        Diag *d = parser_error(p, DIAG_BAD_FSTRING, start_of(p), "an f-string takes no format");
-        diag_fix(p->in.diags, d, "format the value with a function: {round(x, 2)}");
-    } else if (!p->panic && parser_token(p, 0).kind != TOKEN_END) {
-        Diag *d = parser_unexpected(p, DIAG_BAD_FSTRING, "`}`");
-        diag_fix(p->in.diags, d, "write one expression between the braces");
-    }
-    p->tokens = tokens;
-    p->at = at;
-    p->lines = lines;
-    p->branches = branches;
-    p->panic = panic;
-    return e;
-}
-
 static AstExpr *parse_fstring(Parser *p) {
     AstExpr *e = new_expr(p, AST_FSTRING, start_of(p));
-    Token token = parser_take(p);
-    uint32_t count;
-    FPart *parts = lex_fstring(&p->in, token, &count);
-    e->args = arena_new_array(p->in.arena, AstArg, count);
-    e->arg_count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        AstExpr *part = new_expr(p, AST_STR, e->span);
-        part->height = 1;
-        part->text = parts[i].text;
-        e->args[i].value = parts[i].is_text ? part : parse_part(p, &parts[i]);
-    }
+    parse_braces(p, e, parser_take(p), false);
     return done(p, e);
 }
 
@@ -277,7 +234,7 @@ static bool take_unit_apart(Parser *p, Token number) {
     Text unit = lex_unit(word);
     if (!unit.len || !lex_is_digit(figure.at[figure.len - 1])) return false;
     Diag *d = parser_slip(p, DIAG_UNKNOWN_UNIT, parser_span(p, parser_take(p)),
-                          "a unit stands right behind its number");
+                          "a unit stands right after its number");
     diag_fix(p->in.diags, d, "write `%.*s%.*s`", TEXT_ARG(figure), TEXT_ARG(unit));
     return true;
 }
@@ -368,7 +325,8 @@ static AstExpr *parse_bare_fraction(Parser *p) {
 }
 
 // primary = literal | NAME | call | list | struct | case | "(" handled ")"
-// call = NAME arguments ["where" expr]      (`where`: in the items of group and aggregate)
+// call = NAME arguments ["where" expr] [frame]
+//        (`where`: in the items of group, aggregate and window; a frame: of window)
 static AstExpr *parse_primary(Parser *p) {
     bool loose = parser_at_word(p, "if") || parser_at_word(p, "not");
     if (loose && parser_begins_operand(p, 1)) return parse_loose_operand(p);
@@ -388,6 +346,7 @@ static AstExpr *parse_primary(Parser *p) {
     e->name = parser_take_name(p);
     e->args = parse_arguments(p, &e->arg_count);
     if (p->aggregates && !p->panic && parser_skip_word(p, "where")) e->where = parse_expr(p);
+    if (!p->panic) e->frame = parse_frame(p);
     return done(p, e);
 }
 
@@ -720,13 +679,13 @@ static AstExpr *parse_if(Parser *p) {
     p->branches++;
     e->a = parse_expr(p);
     if (!p->panic && !parser_at_word(p, "then")) {
-        Diag *d = parser_unexpected(p, DIAG_IF_FORM, "`then` behind the condition");
+        Diag *d = parser_unexpected(p, DIAG_IF_FORM, "`then` after the condition");
         diag_fix(p->in.diags, d, "write if CONDITION then VALUE else VALUE");
     }
     if (!p->panic) parser_take_operator(p);
     if (!p->panic) e->b = parse_expr(p);
     if (!p->panic && !parser_at_word(p, "else")) {
-        Diag *d = parser_unexpected(p, DIAG_IF_FORM, "`else` behind the first value");
+        Diag *d = parser_unexpected(p, DIAG_IF_FORM, "`else` after the first value");
         diag_label(p->in.diags, d, e->span, "an `if` always has both values");
         diag_fix(p->in.diags, d, "add `else null`, or another value");
     }

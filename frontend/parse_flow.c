@@ -10,6 +10,7 @@ static void parse_read(Parser *p, AstFlow *flow) {
     flow->name = parser_expect_name(p, "a format, as in read csv(...)");
     if (!p->panic && parser_at(p, TOKEN_OPEN_PAREN)) {
         flow->options = parse_arguments(p, &flow->option_count);
+        parse_path(p, flow->options, flow->option_count, true);
     } else if (!p->panic) {
         Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`(`");
         diag_fix(p->in.diags, d, "write read %.*s(\"PATH\")", TEXT_ARG(flow->name.text));
@@ -182,7 +183,7 @@ AstStep *parse_block(Parser *p, uint32_t *count) {
     Steps steps = {0};
     if (!parser_at(p, TOKEN_OPEN_BRACE)) {
         Diag *d = parser_unexpected(p, DIAG_BLOCK_FORM, "a block of steps in braces");
-        diag_fix(p->in.diags, d, "write { STEPS } behind it");
+        diag_fix(p->in.diags, d, "write { STEPS } after it");
         return nullptr;
     }
     if (!parser_enter(p)) return nullptr;

@@ -122,10 +122,10 @@ static void parse_select(Parser *p, AstStep *step) {
 }
 
 // names = NAME ("," NAME)*
-static void parse_names(Parser *p, AstStep *step) {
+static void parse_names(Parser *p, AstStep *step, const char *end) {
     Items items = {0};
     List list = parser_bare_list(p);
-    while (parser_more(p, &list)) {
+    while (!(parser_at_word(p, end) && items.count) && parser_more(p, &list)) {
         Name name = parser_expect_name(p, "the name of a column");
         push_item(p, &items, (AstItem){.value = name_expr(p, name), .span = name.span});
     }
@@ -135,7 +135,7 @@ static void parse_names(Parser *p, AstStep *step) {
 
 // drop = "drop" names
 static void parse_drop(Parser *p, AstStep *step) {
-    parse_names(p, step);
+    parse_names(p, step, "");
     if (!step->item_count && !p->panic) blame_empty(p, step, "name the columns to drop");
 }
 
@@ -147,11 +147,6 @@ static void skip_by(Parser *p, const char *step) {
     diag_fix(p->in.diags, d, "write `%s KEY`", step);
 }
 
-// distinct = "distinct" [names]
-static void parse_distinct(Parser *p, AstStep *step) {
-    skip_by(p, "distinct");
-    parse_names(p, step);
-}
 
 // rename = "rename" NAME "=" NAME ("," ...)*
 static void parse_rename(Parser *p, AstStep *step) {
@@ -201,16 +196,18 @@ static void parse_one(Parser *p, AstStep *step) {
     one_item(p, step, item);
 }
 
-// key = expr ["desc"] ["nulls" "first"]
-static AstItem parse_sort_key(Parser *p) {
+// key = expr ["desc"] ["nulls" "first"]       (of `top`: expr ["asc"] ["nulls" "first"])
+static AstItem parse_sort_key(Parser *p, bool down) {
     AstItem item = {.span = parser_span(p, parser_token(p, 0))};
     if (parser_at(p, TOKEN_MINUS)) {
         Diag *d =
             parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "descending is a word");
-        diag_fix(p->in.diags, d, "write `desc` behind the key");
+        diag_fix(p->in.diags, d, "write `desc` after the key");
     }
     item.value = parse_handled(p);
-    bool ascending = !p->panic && (parser_at_word(p, "asc") || parser_at_word(p, "ascending"));
+    bool up = down && !p->panic && parser_skip_word(p, "asc");
+    bool ascending = !up && !p->panic &&
+                     (parser_at_word(p, "asc") || parser_at_word(p, "ascending"));
     if (ascending) {
         Token word = parser_take(p);
         Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, word),
@@ -221,9 +218,9 @@ static AstItem parse_sort_key(Parser *p) {
     if (spelled_out) {
         Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)),
                               "the word is `desc`");
-        diag_fix(p->in.diags, d, "write `desc` behind the key");
+        diag_fix(p->in.diags, d, "write `desc` after the key");
     }
-    item.descending = spelled_out || (!p->panic && parser_skip_word(p, "desc"));
+    item.descending = spelled_out || (!p->panic && parser_skip_word(p, "desc")) || (down && !up);
     bool nulls = !p->panic && parser_at_word(p, "nulls") && parser_ahead(p, 1, TOKEN_WORD);
     if (nulls) {
         parser_take(p);
@@ -240,15 +237,46 @@ static AstItem parse_sort_key(Parser *p) {
     return item;
 }
 
-// sort = "sort" key ("," key)*
-static void parse_sort(Parser *p, AstStep *step) {
+// key ("," key)*, up to a brace or the word `end`
+static Items parse_sort_keys(Parser *p, AstStep *step, const char *end) {
+    bool down = step->kind == AST_TOP;
     Items items = {0};
     List list = parser_bare_list(p);
-    skip_by(p, "sort");
-    while (parser_more(p, &list)) push_item(p, &items, parse_sort_key(p));
+    while (!parser_at(p, TOKEN_OPEN_BRACE) && !parser_at_word(p, end) && parser_more(p, &list))
+        push_item(p, &items, parse_sort_key(p, down));
     if (!items.count && !p->panic) blame_empty(p, step, "name the columns to sort by");
-    step->items = items.items;
-    step->item_count = (uint32_t)items.count;
+    return items;
+}
+
+// sort = "sort" key ("," key)*
+static void parse_sort(Parser *p, AstStep *step) {
+    skip_by(p, "sort");
+    Items keys = parse_sort_keys(p, step, "");
+    step->items = keys.items;
+    step->item_count = (uint32_t)keys.count;
+}
+
+// The order that a window, `top` or `distinct` goes by.
+static void parse_order(Parser *p, AstStep *step, const char *end) {
+    Items keys = parse_sort_keys(p, step, end);
+    step->order = keys.items;
+    step->order_count = (uint32_t)keys.count;
+}
+
+// distinct = "distinct" [names ["keep" ("first" | "last") "by" key ("," key)*]]
+static void parse_distinct(Parser *p, AstStep *step) {
+    skip_by(p, "distinct");
+    parse_names(p, step, "keep");
+    if (p->panic || !parser_skip_word(p, "keep")) return;
+    step->keeps = true;
+    step->keeps_last = parser_skip_word(p, "last");
+    if (!step->keeps_last && !parser_skip_word(p, "first")) {
+        Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`first` or `last`");
+        diag_fix(p->in.diags, d, "write `distinct KEY keep last by TIME`, for example");
+        return;
+    }
+    if (parser_expect_word(p, "by", "it and name what says which row is the first"))
+        parse_order(p, step, "");
 }
 
 // seed = "seed" expr
@@ -296,7 +324,7 @@ static void parse_repartition(Parser *p, AstStep *step) {
 // ---- groups ------------------------------------------------------------------------------------
 
 // aggs = "{" item ("," item)* [","] "}"
-static void parse_aggs(Parser *p, AstStep *step) {
+static void parse_results(Parser *p, AstStep *step, AstItem (*parse)(Parser *p)) {
     if (p->panic) return;
     if (!parser_at(p, TOKEN_OPEN_BRACE)) {
         Diag *d = parser_unexpected(p, DIAG_BLOCK_FORM, "`{` and the aggregates");
@@ -306,28 +334,29 @@ static void parse_aggs(Parser *p, AstStep *step) {
     Items aggs = {0};
     p->aggregates++;
     List list = parser_open(p);
-    while (parser_more(p, &list)) {
-        AstItem item = parse_item(p);
-        want_name(p, &item, false);
-        push_item(p, &aggs, item);
-    }
+    while (parser_more(p, &list)) push_item(p, &aggs, parse(p));
     parser_close(p, &list);
     p->aggregates--;
     step->aggs = aggs.items;
     step->agg_count = (uint32_t)aggs.count;
     if (aggs.count || p->panic) return;
     Diag *d = parser_slip(p, DIAG_NOTHING_LISTED, parser_since(p, parser_span(p, list.opener)),
-                          "the block holds no aggregate");
-    diag_fix(p->in.diags, d, "write { NAME = count() }; for the keys alone, `distinct`");
+                          "the block holds no %s", p->windows ? "function" : "aggregate");
+    diag_fix(p->in.diags, d, p->windows ? "write { NAME = row_number() }, for example"
+                                        : "write { NAME = count() }; for the keys alone, "
+                                          "`distinct`");
 }
 
-// group = "group" "by" item ("," item)* aggs
-static void parse_group(Parser *p, AstStep *step) {
-    if (!parser_skip_word(p, "by")) {
-        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, parser_token(p, 0)),
-                              "expected `by` behind `group`");
-        diag_fix(p->in.diags, d, "write `group by`");
-    }
+static AstItem parse_result(Parser *p) {
+    AstItem item = parse_item(p);
+    want_name(p, &item, false);
+    return item;
+}
+
+static void parse_aggs(Parser *p, AstStep *step) { parse_results(p, step, parse_result); }
+
+// Keys of a group, up to its block.
+static void parse_keys(Parser *p, AstStep *step, const char *fix) {
     Items keys = {0};
     List list = parser_bare_list(p);
     while (!parser_at(p, TOKEN_OPEN_BRACE) && parser_more(p, &list)) {
@@ -335,15 +364,141 @@ static void parse_group(Parser *p, AstStep *step) {
         want_name(p, &item, true);
         push_item(p, &keys, item);
     }
-    if (!keys.count && !p->panic)
-        blame_empty(p, step, "name the keys; for one row of all, `aggregate { ... }`");
+    if (!keys.count && !p->panic) blame_empty(p, step, fix);
     step->items = keys.items;
     step->item_count = (uint32_t)keys.count;
+}
+
+// group = "group" "by" item ("," item)* aggs
+static void parse_group(Parser *p, AstStep *step) {
+    if (!parser_skip_word(p, "by")) {
+        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, parser_token(p, 0)),
+                              "expected `by` after `group`");
+        diag_fix(p->in.diags, d, "write `group by`");
+    }
+    parse_keys(p, step, "name the keys; for one row of all, `aggregate { ... }`");
     parse_aggs(p, step);
 }
 
 // aggregate = "aggregate" aggs
 static void parse_aggregate(Parser *p, AstStep *step) { parse_aggs(p, step); }
+
+// Keys of a partition, up to what ends them.
+static void parse_partition(Parser *p, AstStep *step) {
+    Items keys = {0};
+    List list = parser_bare_list(p);
+    bool none = parser_at_word(p, "sort") && parser_ahead(p, 1, TOKEN_WORD) &&
+                !parser_ahead_word(p, 1, "sort");
+    while (!none && !parser_at(p, TOKEN_OPEN_BRACE) && parser_more(p, &list)) {
+        AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+        item.value = parse_handled(p);
+        item.span = parser_since(p, item.span);
+        push_item(p, &keys, item);
+    }
+    if (!keys.count && !p->panic) blame_empty(p, step, "name the keys of the partitions");
+    step->items = keys.items;
+    step->item_count = (uint32_t)keys.count;
+}
+
+// window = "window" ["by" expr ("," expr)*] ["sort" key ("," key)*] aggs
+static void parse_window(Parser *p, AstStep *step) {
+    if (parser_skip_word(p, "by")) parse_partition(p, step);
+    if (!p->panic && parser_skip_word(p, "sort")) {
+        skip_by(p, "sort");
+        parse_order(p, step, "");
+    }
+    p->windows++;
+    parse_aggs(p, step);
+    p->windows--;
+}
+
+// top = "top" expr "by" key ("," key)* ["per" expr ("," expr)*]
+static void parse_top(Parser *p, AstStep *step) {
+    AstItem count = {.span = parser_span(p, parser_token(p, 0))};
+    count.value = parse_expr(p);
+    count.span = parser_since(p, count.span);
+    step->count = arena_copy(p->in.arena, &count, sizeof count, alignof(AstItem));
+    if (p->panic || !parser_expect_word(p, "by", "the number of rows")) return;
+    parse_order(p, step, "per");
+    if (!p->panic && parser_skip_word(p, "per")) parse_partition(p, step);
+}
+
+// ---- columns and rows change places -------------------------------------------------------------
+
+// item = (STRING | INT | "true" | "false") "=" handled
+static AstItem parse_pivot_item(Parser *p) {
+    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+    item.key = parse_operand(p);
+    AstExprKind kind = item.key->kind;
+    Span span = item.key->span;
+    bool literal = kind == AST_STR || kind == AST_INT || kind == AST_BOOL;
+    Text text = kind == AST_STR ? item.key->text
+                                : (Text){p->text.at + span.start, span.end - span.start};
+    if (!p->panic && kind != AST_ERROR && (!literal || !text.len)) {
+        Diag *d =
+            parser_error(p, DIAG_PIVOT_VALUE, span, "a column of `pivot` is named by a value");
+        diag_fix(p->in.diags, d, "write \"VALUE\" = sum(v), for example");
+    }
+    item.name = (Name){text, span};
+    if (!p->panic) parser_expect(p, TOKEN_ASSIGN, "the value");
+    item.value = parse_handled(p);
+    item.span = parser_since(p, item.span);
+    return item;
+}
+
+// pivot = "pivot" expr ["by" expr ("," expr)*] "{" item ("," item)* "}"
+static void parse_pivot(Parser *p, AstStep *step) {
+    AstItem subject = {.span = parser_span(p, parser_token(p, 0))};
+    if (parser_at(p, TOKEN_OPEN_BRACE)) {
+        blame_empty(p, step, "name the column whose values become columns");
+        return;
+    }
+    subject.value = parse_handled(p);
+    subject.span = parser_since(p, subject.span);
+    step->count = arena_copy(p->in.arena, &subject, sizeof subject, alignof(AstItem));
+    if (!p->panic && parser_skip_word(p, "by")) parse_keys(p, step, "name the columns that stay");
+    parse_results(p, step, parse_pivot_item);
+}
+
+// unpivot = "unpivot" "(" NAME ("," NAME)* ")" "as" "(" NAME "," NAME ")"
+static bool parse_name_list(Parser *p, Items *items, const char *what) {
+    if (!parser_at(p, TOKEN_OPEN_PAREN)) {
+        Diag *d = parser_unexpected(p, DIAG_UNPIVOT_FORM, what);
+        diag_fix(p->in.diags, d, "write unpivot (a, b) as (name, value)");
+        return false;
+    }
+    List list = parser_open(p);
+    while (parser_more(p, &list)) {
+        Name name = parser_expect_name(p, "the name of a column");
+        push_item(p, items, (AstItem){.name = name, .value = name_expr(p, name),
+                                      .span = name.span});
+    }
+    parser_close(p, &list);
+    return !p->panic;
+}
+
+static void parse_unpivot(Parser *p, AstStep *step) {
+    Items columns = {0}, names = {0};
+    if (!parse_name_list(p, &columns, "`(` and the columns that become rows")) return;
+    bool as = parser_word_is(p, parser_token(p, 0), "as");
+    if (as) parser_take(p);
+    if (!as || !parse_name_list(p, &names, "`(` and two names")) {
+        if (p->panic) return;
+        Diag *d = parser_unexpected(p, DIAG_UNPIVOT_FORM, "`as` and two names");
+        diag_fix(p->in.diags, d, "write unpivot (a, b) as (name, value)");
+        return;
+    }
+    if (!columns.count || names.count != 2) {
+        Diag *d = parser_error(p, DIAG_UNPIVOT_FORM, parser_since(p, step->keyword.span),
+                               "`unpivot` takes columns, and two names for what comes of them");
+        diag_fix(p->in.diags, d, "write unpivot (a, b) as (name, value)");
+        return;
+    }
+    step->items = columns.items;
+    step->item_count = (uint32_t)columns.count;
+    step->aggs = names.items;
+    step->agg_count = 2;
+}
 
 // ---- two flows ---------------------------------------------------------------------------------
 
@@ -353,7 +508,7 @@ typedef struct Pairs {
 } Pairs;
 
 static void parse_using(Parser *p) {
-    Diag *d = parser_unexpected(p, DIAG_JOIN_FORM, "`on` behind the flow that is joined");
+    Diag *d = parser_unexpected(p, DIAG_JOIN_FORM, "`on` after the flow that is joined");
     diag_fix(p->in.diags, d, "write `join FLOW on KEY` or `join FLOW on a == b`");
 }
 
@@ -476,7 +631,9 @@ static void parse_write(Parser *p, AstStep *step) {
         return;
     }
     step->format = parser_expect_name(p, what);
-    if (!p->panic) parse_options(p, step);
+    if (p->panic) return;
+    parse_options(p, step);
+    parse_path(p, step->options, step->option_count, false);
 }
 
 // ---- the table ---------------------------------------------------------------------------------
@@ -509,6 +666,10 @@ static const StepForm forms[] = {
     {"on", AST_ON, parse_on},
     {"with", AST_WITH, parse_with},
     {"write", AST_WRITE, parse_write},
+    {"window", AST_WINDOW, parse_window},
+    {"top", AST_TOP, parse_top},
+    {"pivot", AST_PIVOT, parse_pivot},
+    {"unpivot", AST_UNPIVOT, parse_unpivot},
 };
 
 static const StepForm *find_form(Text word) {
@@ -528,7 +689,9 @@ static const struct { const char *word, *ours; } foreign_steps[] = {
     {"groupby", "group by"}, {"group_by", "group by"}, {"summarize", "aggregate"},
     {"summarise", "aggregate"}, {"agg", "aggregate"}, {"flatten", "explode"}, {"unnest", "explode"},
     {"concat", "union"}, {"append", "union"}, {"merge", "join"}, {"lookup", "join left"},
-    {"save", "write"}, {"output", "write"}, {"into", "write"}, {"to", "write"}, {"remove", "drop"},
+    {"melt", "unpivot"}, {"pivot_longer", "unpivot"}, {"pivot_wider", "pivot"},
+    {"pivot_table", "pivot"}, {"save", "write"}, {"output", "write"}, {"into", "write"},
+    {"to", "write"}, {"remove", "drop"},
 };
 
 static void blame_step(Parser *p, Token token) {
@@ -562,7 +725,7 @@ void parse_step(Parser *p, AstStep *step) {
     step->kind = AST_STEP_ERROR;
     step->span = parser_span(p, token);
     if (!parser_at(p, TOKEN_WORD)) {
-        Diag *d = parser_unexpected(p, DIAG_UNKNOWN_STEP, "a step behind `|`");
+        Diag *d = parser_unexpected(p, DIAG_UNKNOWN_STEP, "a step after `|`");
         bool comment = token.kind == TOKEN_SLASHES || token.kind == TOKEN_MINUS;
         if (comment) diag_fix(p->in.diags, d, "begin a comment with `#`");
         else diag_fix(p->in.diags, d, "write a step, such as where, derive, select or write");
@@ -574,11 +737,6 @@ void parse_step(Parser *p, AstStep *step) {
         parser_take(p);
         step->kind = form->kind;
         form->parse(p, step);
-    } else if (parser_at_word(p, "window")) {
-        Diag *d =
-            parser_error(p, DIAG_RESERVED_STEP, step->span, "`window` is not in this version");
-        diag_fix(p->in.diags, d, "for a figure of the group beside each of its rows: "
-                                   "let g = f | group by k { n = count() }, then f | join g on k");
     } else {
         blame_step(p, token);
     }

@@ -145,7 +145,7 @@ bool parser_skip_word(Parser *p, const char *word) {
 bool parser_expect(Parser *p, TokenKind kind, const char *behind) {
     if (parser_skip(p, kind)) return true;
     Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, token_name(kind));
-    diag_fix(p->in.diags, d, "add %s behind %s", token_name(kind), behind);
+    diag_fix(p->in.diags, d, "add %s after %s", token_name(kind), behind);
     return false;
 }
 
@@ -153,7 +153,7 @@ bool parser_expect_word(Parser *p, const char *word, const char *behind) {
     if (parser_skip_word(p, word)) return true;
     const char *what = text_c(p->in.arena, text_format(p->in.arena, "`%s`", word));
     Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, what);
-    diag_fix(p->in.diags, d, "add `%s` behind %s", word, behind);
+    diag_fix(p->in.diags, d, "add `%s` after %s", word, behind);
     return false;
 }
 

@@ -25,7 +25,8 @@ typedef struct Parser {
     bool     torn;       // The lexer blamed a token of the step at `torn_at`.
     uint32_t torn_at;
     uint32_t border;     // Where the step begins that is being parsed, or the statement.
-    uint32_t aggregates; // Inside the items of `group` or `aggregate`.
+    uint32_t aggregates; // Inside the items of `group`, `aggregate` or `window`.
+    uint32_t windows;    // Inside the items of `window`.
     uint32_t branches;   // Inside `if` without parentheses between.
     uint32_t nest;
     Diag     unsaid;     // What a mistake in panic is written into.
@@ -99,9 +100,15 @@ bool  parser_at_statement(const Parser *p, size_t ahead);  // A line that begins
 AstType *parse_type(Parser *p);
 AstExpr *parse_expr(Parser *p);           // Without a handler of its own.
 AstExpr *parse_handled(Parser *p);        // A whole item or argument.
+AstFrame *parse_frame(Parser *p);         // Null: none is written.
 AstExpr *parse_operand(Parser *p);        // Up to `??`: a side of a comparison.
 AstExpr *parse_string(Parser *p, const char *what);
 AstArg  *parse_arguments(Parser *p, uint32_t *count);  // "(" ... ")"
+// The parts of an f-string, or of a path. `typed`: a name in braces may have a type.
+void     parse_braces(Parser *p, AstExpr *e, Token token, bool typed);
+// The path of a `read` or `write`, the first of its arguments: a plain string with braces becomes
+// one like an f-string.
+void     parse_path(Parser *p, const AstArg *args, uint32_t count, bool typed);
 AstExpr *parse_table(Parser *p);          // "[" rows "]"
 AstFlow *parse_flow(Parser *p);
 AstFlow *parse_flow_head(Parser *p);
