@@ -54,6 +54,11 @@ typedef enum FnTrait : uint32_t {
     FN_COLUMNS  = 1u << 9,  // So little code without a branch that column loops take it in.
     FN_EACH     = 1u << 10, // SYMBOL_each computes the function for all rows that wait.
     FN_CUTS     = 1u << 11, // SYMBOL_take goes from piece to piece (cut.h).
+    FN_BATCH    = 1u << 12, // An extern function over batches of rows. It may always fault.
+    FN_STATE    = 1u << 13, // It takes what SYMBOL_init made and SYMBOL_close ends.
+    FN_ALONE    = 1u << 14, // One call at a time.
+    FN_PYTHON   = 1u << 15, // A batch function in Python: the symbol is "module:function".
+    FN_ROWS     = 1u << 16, // Python: it is called with the values of one row.
 } FnTrait;
 
 // What values an integer result may have.
@@ -74,12 +79,20 @@ typedef struct FnRef {
     Text     symbol;  // The C function: sb_...
     uint32_t traits;  // FnTrait bits.
     uint32_t pointers;  // Bit i: argument i goes by pointer to memory: type T, T? or a struct.
-    Text     file;    // extern: the C file, as the driver resolved it.
+    Text     file;    // extern: the C file, as the driver resolved it. Python: the folder of the
+                      // program, "lib/" or empty.
+    Text    *params;  // Of a batch function: the names of its parameters.
+    uint32_t param_count;
     Text     domain;  // "'y' of 'pow' is from 0 on": for messages; empty: takes all values.
     Text     blames;  // The C function that words its faults, of status, first and second argument
                       // (str); empty: none.
     ResultRange range;
 } FnRef;
+
+// Is it code of a user that runs in the process of its task? It may end that process.
+static inline bool fn_is_foreign(const FnRef *fn) {
+    return (fn->traits & (FN_EXTERN | FN_PYTHON)) == FN_EXTERN;
+}
 
 typedef struct Expr {
     ExprOp      op;
@@ -97,6 +110,8 @@ typedef struct Expr {
     // Filled by graph_expr: see graph_faults; may an `else reject` or `else fail` in it settle the
     // row, whatever handler is around? And see graph_has_effects.
     bool         faults, leaves, effects;
+    bool         batch;    // Is there a call of a function over batches in it?
+    bool         foreign;  // See graph_is_foreign.
 } Expr;
 
 const char *expr_op_name(ExprOp op);

@@ -21,6 +21,7 @@
     FACT(ENTRIES, "entries", "breakers and edges know what they keep of a row, and where")        \
     FACT(COUNTED, "counted", "steps know whether they count the rows that come in")               \
     FACT(LOOPS, "loops", "stages know which of their members run as loops over columns")          \
+    FACT(KERNELS, "kernels", "stages for a GPU know which of their members kernels compute")       \
     FACT(SIZED, "sized", "stages and the job have their estimates of memory")
 
 typedef enum FactIndex {

@@ -40,6 +40,7 @@ typedef enum FormatOption : unsigned {
     FORMAT_OPTION_ZONE = 1u << 6,
     FORMAT_OPTION_ROW_MAX = 1u << 7,
     FORMAT_OPTION_BYTES = 1u << 8,
+    FORMAT_OPTION_FILES = 1u << 9,
 } FormatOption;
 
 // How rows come into a stage.

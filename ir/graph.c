@@ -28,7 +28,7 @@ bool op_multiplies(OpKind kind) { return kind == OP_EXPLODE || kind == OP_JOIN; 
 bool op_is_meeting(OpKind kind) {
     switch (kind) {
     case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_UNION: case OP_ZIP:
-    case OP_SHUFFLE: case OP_LIMIT:
+    case OP_SHUFFLE: case OP_LIMIT: case OP_WINDOW:
         return true;
     case OP_SOURCE: case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
     case OP_SINK:
@@ -49,6 +49,41 @@ const char *source_name(const SourceOp *source) {
 
 const char *join_kind_name(JoinKind kind) { return join_names[kind]; }
 
+// ---- windows ----
+
+static const char *const window_names[] = {
+#define WINDOW(name, text, order, frame, doc) [WINDOW_##name] = text,
+#include "ir/windows.def"
+};
+
+const char *window_kind_name(WindowKind kind) { return window_names[kind]; }
+
+bool window_kind_find(Text name, WindowKind *kind) {
+    for (uint32_t i = 0; i < countof(window_names); i++) {
+        if (!text_is(name, window_names[i])) continue;
+        *kind = (WindowKind)i;
+        return true;
+    }
+    return false;
+}
+
+uint32_t op_sort_keys(const Op *op) {
+    if (op->kind == OP_WINDOW) return op->window.key_count + op->window.sort_count;
+    return op->kind == OP_SORT ? op->sort.count : 0;
+}
+
+SortKey op_sort_key(const Op *op, uint32_t k) {
+    if (op->kind == OP_SORT) return op->sort.keys[k];
+    if (k < op->window.key_count) return (SortKey){.key = op->window.keys[k]};
+    return op->window.sort[k - op->window.key_count];
+}
+
+WindowFn *window_fn(const Op *op, uint32_t column) {
+    uint32_t from = op->window.from[column];
+    return from >= WINDOW_OWN ? &op->window.fns[from - WINDOW_OWN] : nullptr;
+}
+
+
 Graph *graph_new(Arena *arena, TypeTable *types) {
     Graph *graph = arena_new_of(arena, Graph);
     graph->arena = arena;
@@ -64,7 +99,7 @@ Graph *graph_new(Arena *arena, TypeTable *types) {
 static bool items_same(const Type *type, const Const *a, const Const *b) {
     if (a->item_count != b->item_count) return false;
     for (uint32_t i = 0; i < a->item_count; i++) {
-        const Type *item = type->kind == TYPE_LIST ? type->elem : type->fields[i].type;
+        const Type *item = type_is_sequence(type) ? type->elem : type->fields[i].type;
         if (!const_same(item, &a->items[i], &b->items[i])) return false;
     }
     return true;
@@ -85,9 +120,9 @@ bool const_same(const Type *type, const Const *a, const Const *b) {
         return a->decimal == b->decimal;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return text_eq(a->text, b->text);
-    case TYPE_LIST: case TYPE_STRUCT:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR:
         return items_same(type, a, b);
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_NULL: case TYPE_ERROR:
         return false;
     }
     return false;
@@ -109,9 +144,9 @@ static uint64_t const_hash(const Type *type, const Const *value) {
         return hash_mix((uint64_t)value->decimal, (uint64_t)(value->decimal >> 64));
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return text_hash(value->text);
-    case TYPE_LIST: case TYPE_STRUCT:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR:
         return value->item_count;
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_NULL: case TYPE_ERROR:
         return 0;
     }
     return 0;
@@ -122,10 +157,12 @@ static uint64_t const_hash(const Type *type, const Const *value) {
 // Can judging the node itself fault, whatever its arguments do?
 static bool faults_alone(const Graph *graph, const Expr *node) {
     if (node->proven) return false;
-    if (node->op == EXPR_CALL) return node->fn->traits & FN_FALLIBLE;
+    if (node->op == EXPR_CALL) return node->fn->traits & (FN_FALLIBLE | FN_BATCH);
     if (!expr_op_faults(node->op)) return false;
+    const Type *elem = type_element(graph_at(graph, node->args[0])->type);
+    if (node->op == EXPR_REDUCE_SUM) return type_is_integer(elem) && type_bits(elem) == 64;
     bool arithmetic = node->op >= EXPR_NEG && node->op <= EXPR_MOD;
-    return !arithmetic || !type_is_float(graph_at(graph, node->args[0])->type);
+    return !arithmetic || !type_is_float(elem);
 }
 
 static bool faults_at_all(const Graph *graph, const Expr *node) {
@@ -149,6 +186,27 @@ bool graph_faults(const Graph *graph, ExprId id) {
     return !expr_is_none(id) && graph_at(graph, id)->faults;
 }
 
+bool graph_is_elementwise(const Expr *node) {
+    if (node->type->kind != TYPE_TENSOR) return false;
+    switch (node->op) {
+    case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
+    case EXPR_MOD: case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT:
+    case EXPR_GE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_CALL:
+    case EXPR_EXPAND: case EXPR_CHOOSE:
+        return !node->type->nullable;
+    case EXPR_CONST: case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE:
+    case EXPR_SOME: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
+    case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_ELSE: case EXPR_REGEX:
+    case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD:
+    case EXPR_LIST: case EXPR_INDEX:
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
+    case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
+    case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+        return false;
+    }
+    return false;
+}
+
 static bool is_impure(const Expr *node) {
     return node->op == EXPR_CALL && (node->fn->traits & FN_IMPURE);
 }
@@ -158,6 +216,24 @@ static bool has_effects_at_all(const Graph *graph, const Expr *node) {
     for (uint32_t i = 0; i < node->arg_count; i++)
         if (graph_at(graph, node->args[i])->effects) return true;
     return false;
+}
+
+static bool holds_batch(const Graph *graph, const Expr *node) {
+    if (node->op == EXPR_CALL && node->fn->traits & FN_BATCH) return true;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (graph_at(graph, node->args[i])->batch) return true;
+    return false;
+}
+
+static bool is_foreign_at_all(const Graph *graph, const Expr *node) {
+    if (node->op == EXPR_CALL && fn_is_foreign(node->fn)) return true;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (graph_at(graph, node->args[i])->foreign) return true;
+    return false;
+}
+
+bool graph_is_foreign(const Graph *graph, ExprId id) {
+    return !expr_is_none(id) && graph_at(graph, id)->foreign;
 }
 
 bool graph_has_effects(const Graph *graph, ExprId id) {
@@ -238,6 +314,8 @@ ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_c
     payload.leaves = leaves_at_all(graph, &payload);
     payload.faults = faults_at_all(graph, &payload);
     payload.effects = has_effects_at_all(graph, &payload);
+    payload.batch = holds_batch(graph, &payload);
+    payload.foreign = is_foreign_at_all(graph, &payload);
     bool impure = is_impure(&payload);
     size_t place = 0;
     if (!impure) {

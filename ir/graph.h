@@ -64,7 +64,16 @@ typedef struct FileOptions {
     Text       zone;         // Time zone of timestamps without offset; "UTC".
     ExprId     row_max;      // The most bytes of a row: i64 over parameters.
     ExprId     bytes;        // Sinks: the bytes of a part, i64.
+    ExprId     files;        // Sinks: the most files of an output by key, i64.
 } FileOptions;
+
+enum : int64_t { SINK_FILES_MAX = 10'000 };  // Of an output by key that says nothing of it.
+
+// None is given: zone UTC, no expressions, no dialect.
+static inline FileOptions file_options_none(void) {
+    return (FileOptions){.zone = {"UTC", 3}, .row_max = EXPR_NONE, .bytes = EXPR_NONE,
+                         .files = EXPR_NONE};
+}
 
 // A column of a source as its type declares it, in type order.
 typedef struct SourceColumn {
@@ -92,6 +101,10 @@ typedef struct SourceOp {
     SourceColumn *columns;       // Output columns 0..column_count-1; hidden ones may follow.
     uint32_t      column_count;
     Text          type_name;     // For messages: "Trip", or "" when inferred or anonymous.
+    // What braces in the path stand for, over the path of a file (PLACE) and parameters. A fault is
+    // that of the path. Columns of these names are made after the source.
+    NamedExpr    *keys;
+    uint32_t      key_count;
     // `where` steps directly after the read. They are judged before the other columns are parsed.
     PreFilter    *filters;
     uint32_t      filter_count;
@@ -171,6 +184,9 @@ typedef struct SinkColumn {
 typedef struct SinkOp {
     Format      format;
     ExprId      path;    // str over parameters.
+    ExprId      key;     // Outputs by key: what follows the path in the names of files, a str over
+                         // the input. Rows of one key come one after the other. Or EXPR_NONE.
+    Text        shape;   // Outputs by key: how the key is written, for names and messages.
     FileOptions options;
     SinkColumn *columns;
     uint32_t    column_count;
@@ -184,19 +200,68 @@ typedef struct HintOp {
     Text     text;              // The hint as it is written, for --explain.
 } HintOp;
 
+// What a window computes (ir/windows.def).
+typedef enum WindowKind {
+#define WINDOW(name, text, order, frame, doc) WINDOW_##name,
+#include "ir/windows.def"
+} WindowKind;
+
+// The rows of the partition that a window function looks at.
+typedef enum FrameUnit {
+    FRAME_ROWS,    // So many rows before and after.
+    FRAME_RANGE,   // Rows whose sort key is at most so far away.
+} FrameUnit;
+
+enum : int64_t { FRAME_ALL = INT64_MAX };  // As far as the partition goes.
+
+typedef struct WindowFrame {
+    FrameUnit unit;
+    int64_t   back, ahead;  // From 0. RANGE: in units of the sort key's type.
+} WindowFrame;
+
+typedef struct WindowFn {
+    WindowKind  kind;
+    Text        name;    // Of the output column.
+    ExprId      arg;     // EXPR_NONE: it takes no value.
+    int64_t     n;       // LAG, LEAD, NTH, NTILE: the number. SESSION: the gap.
+    WindowFrame frame;
+    const Type *type;    // Of the result.
+    Span        span;
+} WindowFn;
+
+// Column i of a window is column from[i] of its input, or the result of function
+// from[i] - WINDOW_OWN.
+enum : uint32_t { WINDOW_OWN = 1u << 31 };
+
+typedef struct WindowOp {
+    ExprId   *keys;       // Of the partition.
+    uint32_t  key_count;
+    SortKey  *sort;
+    uint32_t  sort_count;
+    WindowFn *fns;
+    uint32_t  fn_count;
+    uint32_t *from;       // By column.
+} WindowOp;
+
 // What a task holds of a resource while it works on the rows of a `with` block.
 typedef struct Resource {
     Text     name;
     uint32_t amount;  // In thousandths.
 } Resource;
 
+// The kind of processor that steps are meant for. What is meant for a GPU gives the same bytes on
+// the CPU.
+typedef enum OnDevice { ON_CPU, ON_GPU } OnDevice;
+
 typedef struct Resources {
     uint32_t  cpus;          // In thousandths.
     uint32_t  concurrency;   // Tasks at once. 0: as many as fit.
     int64_t   memory;        // Bytes of a task besides its rows. 0: nothing is said.
     int64_t   batch;         // Rows that steps take together. 0: nothing is said.
+    int64_t   timeout;       // Microseconds that a call of foreign code may take. 0: any time.
     Resource *customs;       // Resources that the run supplies, by name.
     uint32_t  custom_count;
+    OnDevice  on;
 } Resources;
 
 enum : uint32_t { RESOURCE_WHOLE = 1000 };
@@ -232,6 +297,7 @@ typedef struct Op {
         struct { ExprId seed; } shuffle;             // i64
         struct { ExprId fraction, seed; } sample;    // f64, i64
         HintOp hint;
+        WindowOp window;
         SinkOp sink;
     };
 } Op;
@@ -290,7 +356,8 @@ StepId graph_step(Graph *graph, Text label, Span span);
 
 // Equal resources get one number. `customs` are sorted and copied.
 ResourcesId graph_resources(Graph *graph, Resources resources);
-// Do tasks with `a` and tasks with `b` take the same slots? Memory and batch make no difference.
+// Do tasks with `a` and tasks with `b` take the same slots, of one kind of processor? Memory and
+// batch make no difference.
 bool resources_same_slots(const Resources *a, const Resources *b);
 
 static inline Expr *graph_at(const Graph *graph, ExprId id) { return &graph->exprs[id.i]; }
@@ -307,12 +374,39 @@ uint32_t    op_kind_inputs(OpKind kind);
 bool        op_passes_columns(const Op *op);
 const char *source_name(const SourceOp *source);  // Its format, "range" or "inline".
 const char *join_kind_name(JoinKind kind);
+const char *window_kind_name(WindowKind kind);
+bool        window_kind_find(Text name, WindowKind *kind);
+// Key `k` of the order in which a sort or a window has its rows: of a window those of the partition
+// come first.
+SortKey op_sort_key(const Op *op, uint32_t k);
+uint32_t op_sort_keys(const Op *op);
+// The function whose result column `i` of a window is; null: a column of the input.
+WindowFn *window_fn(const Op *op, uint32_t column);
 
 // Can judging the node fault? The fault is its own, or one of an argument that no `else` value
 // covers, or one that settles the row whatever covers it.
 bool graph_faults(const Graph *graph, ExprId id);
 // Does the node call an impure function? Then it is computed once, where its step stands.
 bool graph_has_effects(const Graph *graph, ExprId id);
+// Does the node call a function of the user's C files? Such a call may crash, or run too long. Then
+// the row is rejected, so the call stands where its step does.
+bool graph_is_foreign(const Graph *graph, ExprId id);
+// Does the node compute the elements of its tensor one by one, as its operator does with numbers?
+bool graph_is_elementwise(const Expr *node);
+// Does it only say where elements of its first argument go: another order, or a part?
+static inline bool graph_is_layout(const Expr *node) {
+    return node->op == EXPR_PERMUTE || node->op == EXPR_SLICE;
+}
+// Does it reduce a dimension, by the tree of docs/ir.md?
+static inline bool graph_is_reduction(const Expr *node) {
+    return node->op >= EXPR_REDUCE_SUM && node->op <= EXPR_REDUCE_ARGMAX;
+}
+// The tree of reductions (docs/ir.md): elements of a block go to lanes in turn.
+enum { TREE_LANES = 32, TREE_BLOCK = 1024 };
+// The dimension that argument `i` names. It is a constant.
+static inline uint32_t graph_axis(const Graph *graph, const Expr *node, uint32_t i) {
+    return (uint32_t)graph_at(graph, node->args[i])->value.i;
+}
 bool const_same(const Type *type, const Const *a, const Const *b);
 
 #endif

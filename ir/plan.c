@@ -1,31 +1,43 @@
 // The driver of planning: which operator's rows are pushed on, and where a border stands.
 //
 //   graph -> stages of fused operators (plan.c over plan_stages.c) -> layouts (plan_layout.c)
-//         -> counts (plan_counts.c) -> column loops (plan_columns.c) -> memory (plan_layout.c)
+//         -> counts (plan_counts.c) -> column loops (plan_columns.c) -> kernels (plan_kernels.c)
+//         -> memory (plan_layout.c)
 #include "ir/plan_stages.h"
 
 static const char because_group[] = "grouping needs every row before its first result";
 static const char because_distinct[] = "the first row of each key is known only at the end";
 static const char because_sort[] = "sorting needs every row before its first result";
+static const char because_window[] = "a window needs every row of a partition, in order";
 static const char because_join[] = "the right side of a join is kept as a table";
 static const char because_limit[] = "rows are counted in order";
 static const char because_union[] = "the rows of one flow come before those of the other";
 static const char because_zip[] = "rows are paired by position";
 static const char because_resources[] = "its steps ask for other resources";
+static const char because_device[] = "its steps are for another kind of processor";
+static const char because_timeout[] =
+    "its foreign code has a time limit, and runs in a worker process";
 static const char because_partition[] = "its partitions have another size";
 static const char because_fork[] =
     "a limit may end this branch before the others, which share no step with it then";
+static const char because_batch[] = "its function takes rows batch by batch";
 static const char because_off[] = "fusion is off";
 static const char because_wait[] =
     "the join waits for a table that the same rows fill, so they wait, on disk if need be";
 static const char because_order[] = "the same rows are wanted at two places of one order";
 
-// Puts a border after `op`: its rows wait in an edge, from which a new stage goes on. Rows that a
-// breaker keeps anyway are read from there once more.
-static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
+// Does a breaker keep the rows of `op` as they are?
+static bool is_kept(const Planner *planner, OpId op) {
+    const Maker *maker = &planner->makers[op.i];
+    const Stage *reader = &planner->plan->stages[maker->stages[0]];
+    return maker->count == 1 && reader->kind == STAGE_ROWS && reader->root.i == op.i;
+}
+
+// Puts a border after `op`: its rows wait in an edge, from which a new stage goes on. Or, `kept`,
+// they are read once more from the breaker that keeps them.
+static void cut_at(Planner *planner, OpId op, OpId consumer, const char *reason, bool kept) {
     Maker *maker = &planner->makers[op.i];
     Stage reader = planner->plan->stages[maker->stages[0]];
-    bool kept = maker->count == 1 && reader.kind == STAGE_ROWS && reader.root.i == op.i;
     if (!kept && planner->edges[op.i] == BREAKER_NONE) {
         Breaker edge = {.kind = BREAK_EDGE, .op = op, .keeps_op = true};
         planner->edges[op.i] = stages_breaker(planner, edge);
@@ -40,6 +52,10 @@ static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
     stages_remark(planner, op, consumer, reason);
 }
 
+static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
+    cut_at(planner, op, consumer, reason, is_kept(planner, op));
+}
+
 // Has the stage nothing to do yet but to hand on finished rows?
 static bool is_fresh(const Stage *stage) {
     return stage->kind != STAGE_SCAN && stage->op_count == 1 && stage->terminal_count == 0;
@@ -52,7 +68,7 @@ static bool streams(OpKind kind) {
     case OP_HINT: case OP_JOIN:
         return true;
     case OP_GROUP: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_UNION: case OP_ZIP:
-    case OP_SHUFFLE: case OP_SINK:
+    case OP_SHUFFLE: case OP_SINK: case OP_WINDOW:
         return false;
     }
     return false;
@@ -83,20 +99,58 @@ static bool is_limited_branch(const Plan *plan, const Op *op) {
     return consumers > 1 && streams(op->kind) && leads_to_limit(plan->graph, op->id);
 }
 
+// Does the operator begin what is meant for another kind of processor?
+static bool changes_device(const Graph *graph, const Op *op) {
+    const Op *before = graph_op_at(graph, op->inputs[0]);
+    return graph->resources[op->resources.i].on != graph->resources[before->resources.i].on;
+}
+
+// Does the stage begin with rows of an edge, and of one?
+static bool is_between_edges(const Plan *plan, const Stage *stage) {
+    return stage->kind == STAGE_ROWS && stage->zip_breaker == BREAKER_NONE &&
+           plan->breakers[stage->breaker].kind == BREAK_EDGE;
+}
+
 // The makers of the operator's first input must hold what the operator asks for.
 static void border(Planner *planner, const Op *op) {
     Plan *plan = planner->plan;
     const Resources *wanted = &plan->graph->resources[op->resources.i];
     const Maker *maker = &planner->makers[op->inputs[0].i];
-    bool other = false;
+    bool other = false, apart = false;
+    int64_t timeout = op_is_foreign(plan->graph, op) ? wanted->timeout : 0;
     for (uint32_t i = 0; i < maker->count; i++) {
         Stage *stage = &plan->stages[maker->stages[i]];
-        if (is_fresh(stage)) stage->resources = op->resources;
+        bool fresh = is_fresh(stage);
+        if (fresh) stage->resources = op->resources;
+        // Between two edges a stage may run in any process, whatever its rows come from.
+        if (fresh && is_between_edges(plan, stage)) stage->timeout = timeout;
         other |= !resources_same_slots(&plan->graph->resources[stage->resources.i], wanted);
+        apart |= stage->timeout != timeout && op->kind != OP_SINK;
     }
-    if (!other) return;
-    cut(planner, op->inputs[0], op->id, because_resources);
+    if (!other && !apart) return;
+    const char *because = apart                            ? because_timeout
+                          : changes_device(plan->graph, op) ? because_device
+                                                            : because_resources;
+    // What reads a group, sort or join runs in the job itself, so rows of it are handed on first.
+    cut_at(planner, op->inputs[0], op->id, because, !apart && is_kept(planner, op->inputs[0]));
+    Stage *made = &plan->stages[maker->stages[0]];
+    made->resources = op->resources;
+    made->timeout = timeout;
+}
+
+// A function over batches takes its arguments from the entries of an edge.
+static void gather(Planner *planner, const Op *op) {
+    const Plan *plan = planner->plan;
+    const Maker *maker = &planner->makers[op->inputs[0].i];
+    const Stage *stage = &plan->stages[maker->stages[0]];
+    bool gathered = maker->count == 1 && is_fresh(stage) && stage->kind == STAGE_ROWS &&
+                    stage->root.i == op->inputs[0].i && stage->zip_breaker == BREAKER_NONE &&
+                    plan->breakers[stage->breaker].kind == BREAK_EDGE;
+    if (gathered) return;
+    int64_t timeout = stage->timeout;
+    cut(planner, op->inputs[0], op->id, because_batch);
     plan->stages[maker->stages[0]].resources = op->resources;
+    plan->stages[maker->stages[0]].timeout = timeout;
 }
 
 // Does the stage begin with rows that can be taken in any number?
@@ -209,22 +263,31 @@ static void plan_sink(Planner *planner, const Op *op) {
     Plan *plan = planner->plan;
     uint32_t index = (uint32_t)plan->sink_count;
     arena_push(planner->arena, plan->sinks, plan->sink_count, plan->sink_cap, op->id);
+    if (!expr_is_none(op->sink.key))
+        remark(plan->remarks, op->span, "its rows are sorted by their path: one file is open at a "
+               "time");
     stages_feed_sink(planner, op->inputs[0], op->id, index);
 }
 
 // Operators that work on the rows of their first input in the stages that make these.
 static void plan_work(Planner *planner, const Op *op) {
+    const Plan *plan = planner->plan;
     Maker *maker = &planner->makers[op->inputs[0].i], shared = *maker;
     border(planner, op);
-    if (is_limited_branch(planner->plan, op)) cut(planner, op->inputs[0], op->id, because_fork);
+    if (is_limited_branch(plan, op)) cut(planner, op->inputs[0], op->id, because_fork);
     switch (op->kind) {
     case OP_HINT: partition(planner, op); stages_extend(planner, op->inputs[0], op->id); break;
-    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE:
+    case OP_PROJECT:
+        if (op_batch_call(plan->graph, op, plan->usage.columns[op->id.i])) gather(planner, op);
+        stages_extend(planner, op->inputs[0], op->id);
+        break;
+    case OP_FILTER: case OP_EXPLODE: case OP_SAMPLE:
         stages_extend(planner, op->inputs[0], op->id);
         break;
     case OP_GROUP: break_at(planner, op, BREAK_GROUP, because_group); break;
     case OP_DISTINCT: break_at(planner, op, BREAK_GROUP, because_distinct); break;
     case OP_SORT: case OP_SHUFFLE: break_at(planner, op, BREAK_SORT, because_sort); break;
+    case OP_WINDOW: break_at(planner, op, BREAK_SORT, because_window); break;
     case OP_JOIN: plan_join(planner, op); break;
     case OP_SINK: plan_sink(planner, op); break;
     case OP_SOURCE: case OP_LIMIT: case OP_UNION: case OP_ZIP: break;
@@ -239,7 +302,7 @@ static void plan_op(Planner *planner, const Op *op) {
     case OP_UNION: plan_union(planner, op); break;
     case OP_ZIP: plan_zip(planner, op); break;
     case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT: case OP_GROUP:
-    case OP_DISTINCT: case OP_SORT: case OP_SHUFFLE: case OP_JOIN: case OP_SINK:
+    case OP_DISTINCT: case OP_SORT: case OP_SHUFFLE: case OP_JOIN: case OP_SINK: case OP_WINDOW:
         plan_work(planner, op);
         break;
     }
@@ -286,6 +349,9 @@ const PlanPass plan_passes[] = {
     {"columns", plan_columns,
      .needs = FACT_STAGES | FACT_ENTRIES, .gives = FACT_LOOPS,
      .doc = "the leading steps that run as loops over columns"},
+    {"kernels", plan_kernels,
+     .needs = FACT_STAGES, .gives = FACT_KERNELS,
+     .doc = "the leading steps of a stage for a GPU that kernels compute"},
     {"memory", plan_memory,
      .needs = FACT_STAGES, .gives = FACT_SIZED,
      .doc = "widths of rows, and what the job needs at least"},

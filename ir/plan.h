@@ -42,6 +42,7 @@ typedef struct Breaker {
     Text        label;
     ExprId     *keys;        // Over the columns of the input. EDGE and SHUFFLE have none.
     uint32_t    key_count;
+    uint32_t    ordered;     // SORT: so many keys order the rows; others of a WINDOW are values.
     // First a slot for each key, then one for each other column that somebody reads after the
     // breaker. A GROUP has slots for its keys only: its states follow them.
     Slot       *slots;
@@ -49,6 +50,8 @@ typedef struct Breaker {
     // By column of the input: its slot, or SLOT_NONE. By column of `op` for a UNION and where the
     // breaker keeps the rows of `op`. Null for GROUP.
     uint32_t   *slot_of;
+    // WINDOW, by function: the slot of the value that it takes, and of its result; or SLOT_NONE.
+    uint32_t   *value_slots, *result_slots;
     // GROUP, by aggregate: where its state is. SIZE_MAX: nobody reads the aggregate. Those that add
     // up the same share a state (plan_owns_state).
     size_t     *state_offsets;
@@ -90,6 +93,16 @@ typedef struct ColumnPart {
 
 enum { COLUMN_ROWS = 1024 };  // Rows of a chunk.
 
+// The leading members of a stage for a GPU that kernels compute (plan_kernels.c): filters and
+// projects over the entries of an edge or a sort. All zero: no kernel runs.
+typedef struct KernelPart {
+    uint32_t op_count;  // How many members, root first, none of which has two consumers.
+    bool    *inputs;    // By column of the root: does a kernel read it?
+    bool   **outputs;   // By member: of a PROJECT, which items a kernel gives to what follows.
+    OpId     rest;      // The first step that the CPU does. OP_NONE: none.
+    Text     reason;    // Why the CPU does `rest`.
+} KernelPart;
+
 typedef struct Stage {
     StageInputKind kind;
     OpId      root;        // The operator whose output rows the stage begins with.
@@ -117,7 +130,9 @@ typedef struct Stage {
     ExprId    cut_bytes;
     int64_t   memory;      // Bytes of a task besides its rows: the most that a member says, or 0.
     int64_t   batch;       // Rows that steps take together: the most that a member says, or 0.
+    int64_t   timeout;     // Microseconds that a call of foreign code may take; 0: any time.
     ColumnPart columns;
+    KernelPart kernels;
     Text      label;       // Of the first step that it does.
 } Stage;
 
@@ -182,12 +197,27 @@ void  plan_explain_memory(TextBuf *buf, const Plan *plan);
 // before it was widened, else `arg` itself.
 ExprId plan_column_arg(const Graph *graph, ExprId arg);
 
+// Is the stage meant for a GPU?
+bool plan_is_for_gpu(const Plan *plan, const Stage *stage);
+
+// What gives column `column` of member `m`: a computed item of a PROJECT, or a column of the root,
+// which is member 0.
+typedef struct KernelItem {
+    uint32_t member, column;
+} KernelItem;
+
+KernelItem plan_kernel_item(const Plan *plan, const Stage *stage, uint32_t m, uint32_t column);
+
+// How many members and terminals of the stage take the rows of `op`.
+uint32_t plan_consumer_count(const Graph *graph, const Stage *stage, OpId op);
+
 // The passes, each private to plan*.c.
 void plan_fuse(Plan *plan, PlanOptions options);     // Stages, borders, breakers and their order.
 void plan_layout(Plan *plan, PlanOptions options);   // What entries of breakers hold, and where.
 void plan_counts(Plan *plan, PlanOptions options);   // Says which steps count their rows
                                                      // themselves.
 void plan_columns(Plan *plan, PlanOptions options);  // Loops over columns.
+void plan_kernels(Plan *plan, PlanOptions options);  // What kernels compute for a GPU.
 void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memory estimate.
 
 // Do both aggregates add up the same? Their options do not matter: only `end` takes them.

@@ -14,7 +14,7 @@ static const char because_step[] = "it takes one row at a time";
 static const char because_fork[] = "its rows go several ways";
 static const char because_keys[] = "each row looks for its group";
 static const char because_add[] = "an aggregate has no form for columns";
-static const char because_identity[] = "something behind it asks for the identity of a row";
+static const char because_identity[] = "something after it asks for the identity of a row";
 static const char because_write[] = "rows are written one at a time";
 static const char because_kept[] = "rows are kept one at a time";
 static const char because_many[] = "the chunk has columns enough";
@@ -72,6 +72,10 @@ static const char *why_not_node(const Search *search, const Expr *x) {
     case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;
     case EXPR_RAW: case EXPR_PLACE: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT:
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
+    case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
+    case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
         return because_width;
     }
     return because_call;
@@ -150,6 +154,7 @@ static bool take_member(Search *search, const Op *op) {
     case OP_HINT: goes_on = true; break;
     case OP_EXPLODE: case OP_SAMPLE: case OP_JOIN: case OP_SOURCE: case OP_GROUP: case OP_SORT:
     case OP_LIMIT: case OP_DISTINCT: case OP_UNION: case OP_ZIP: case OP_SHUFFLE: case OP_SINK:
+    case OP_WINDOW:
         end_part(search->part, op->id, because_step);
         return false;
     }
@@ -206,7 +211,7 @@ static void take_terminals(Search *search, const Stage *stage) {
 
 // ---- stages ----
 
-static uint32_t consumer_count(const Graph *graph, const Stage *stage, OpId op) {
+uint32_t plan_consumer_count(const Graph *graph, const Stage *stage, OpId op) {
     uint32_t count = 0;
     for (uint32_t i = 1; i < stage->op_count; i++)
         count += graph_op_at(graph, stage->ops[i])->inputs[0].i == op.i;
@@ -234,7 +239,7 @@ static void lay_columns(Plan *plan, Stage *stage) {
     Search search = {.plan = plan, .part = &part, .walk = walk_make(graph)};
     bool goes_on = take_source(&search, graph_op_at(graph, stage->root));
     while (goes_on && part.op_count < stage->op_count) {
-        if (consumer_count(graph, stage, stage->ops[part.op_count - 1]) > 1) {
+        if (plan_consumer_count(graph, stage, stage->ops[part.op_count - 1]) > 1) {
             end_part(&part, stage->ops[part.op_count], because_fork);
             goes_on = false;
         } else {

@@ -55,7 +55,7 @@ static void add_keys(Layout *layout, const Op *from, ExprId *keys, uint32_t coun
     const Graph *graph = layout->plan->graph;
     Breaker *breaker = layout->breaker;
     breaker->keys = keys;
-    breaker->key_count = count;
+    breaker->key_count = breaker->ordered = count;
     for (uint32_t i = 0; i < count; i++) {
         const Expr *node = graph_at(graph, keys[i]);
         bool group = breaker->kind == BREAK_GROUP;
@@ -150,6 +150,42 @@ static void lay_sort(Layout *layout, const Op *op, const Op *input) {
     map_columns(layout, input);
     add_keys(layout, input, keys, count);
     keep_used(layout, op, layout->plan->usage.columns[op->id.i]);
+}
+
+// Keys, then the values that functions take, each as a key that orders nothing; kept columns; and
+// room for the results.
+static void lay_window(Layout *layout, const Op *op, const Op *input) {
+    Breaker *breaker = layout->breaker;
+    const WindowOp *window = &op->window;
+    const bool *used = layout->plan->usage.columns[op->id.i];
+    uint32_t ordered = op_sort_keys(op), count = ordered;
+    ExprId *keys = arena_new_array(layout->arena, ExprId, ordered + window->fn_count);
+    breaker->value_slots = arena_new_array(layout->arena, uint32_t, window->fn_count);
+    breaker->result_slots = arena_new_array(layout->arena, uint32_t, window->fn_count);
+    for (uint32_t k = 0; k < ordered; k++) keys[k] = op_sort_key(op, k).key;
+    // What nobody reads is not computed, and rejects nothing.
+    bool *wanted = arena_new_array(layout->arena, bool, window->fn_count + 1);
+    for (uint32_t i = 0; i < op->column_count; i++)
+        if (used[i] && window_fn(op, i)) wanted[window_fn(op, i) - window->fns] = true;
+    for (uint32_t i = 0; i < window->fn_count; i++) {
+        breaker->value_slots[i] = breaker->result_slots[i] = SLOT_NONE;
+        if (!wanted[i]) continue;
+        for (uint32_t k = 0; k < count; k++)
+            if (keys[k].i == window->fns[i].arg.i) breaker->value_slots[i] = k;
+        if (expr_is_none(window->fns[i].arg) || breaker->value_slots[i] != SLOT_NONE) continue;
+        breaker->value_slots[i] = count;
+        keys[count++] = window->fns[i].arg;
+    }
+    map_columns(layout, input);
+    add_keys(layout, input, keys, count);
+    breaker->ordered = ordered;
+    for (uint32_t i = 0; i < op->column_count; i++)
+        if (used[i] && !window_fn(op, i)) keep_column(layout, input, window->from[i]);
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        const WindowFn *fn = window_fn(op, i);
+        if (used[i] && fn)
+            breaker->result_slots[fn - window->fns] = add_slot(layout, fn->name, fn->type, false);
+    }
 }
 
 static void lay_join(Layout *layout, const Op *op, const Op *right) {
@@ -259,7 +295,10 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
         if (op->kind == OP_GROUP) lay_group(&layout, op, input);
         else lay_distinct(&layout, op, input);
         break;
-    case BREAK_SORT: lay_sort(&layout, op, input); break;
+    case BREAK_SORT:
+        if (op->kind == OP_WINDOW) lay_window(&layout, op, input);
+        else lay_sort(&layout, op, input);
+        break;
     case BREAK_JOIN: lay_join(&layout, op, graph_op_at(plan->graph, op->inputs[1])); break;
     case BREAK_EDGE: lay_edge(&layout, op, wants_place); break;
     }
@@ -277,7 +316,7 @@ static bool traced_row(const Op *op, bool input) {
     case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
         return input;
     case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_ZIP: case OP_SHUFFLE:
-    case OP_UNION: case OP_LIMIT: case OP_SINK:
+    case OP_UNION: case OP_LIMIT: case OP_SINK: case OP_WINDOW:
         return false;
     }
     return false;
@@ -289,7 +328,7 @@ typedef struct PlaceSearch {
     bool         found;
 } PlaceSearch;
 
-static void search_place(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void search_place(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)wanted;
     PlaceSearch *search = self;
     if (scope == SCOPE_PARAMS || scope == SCOPE_OWN) return;
@@ -320,14 +359,16 @@ static bool *find_places(const Plan *plan) {
     return wanted;
 }
 
-static void search_random(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void search_random(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)scope, (void)wanted;
     PlaceSearch *search = self;
     walk_start(&search->walk);
     walk_add(&search->walk, *slot);
     for (ExprId id; !search->found && walk_next(&search->walk, &id);) {
         const Expr *node = graph_at(search->graph, id);
-        search->found = node->op == EXPR_CALL && (node->fn->traits & FN_RANDOM) != 0;
+        // A row that foreign code crashes on is known by its identity.
+        search->found = node->op == EXPR_CALL &&
+                        (node->fn->traits & FN_RANDOM || fn_is_foreign(node->fn));
     }
 }
 

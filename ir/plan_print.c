@@ -46,7 +46,25 @@ static void print_columns(TextBuf *buf, const Plan *plan, const Stage *stage, ui
     text_buf_format(buf, ", %u of %u items by columns", count, used);
 }
 
+// ", by kernels", ", 2 of 3 items by kernels" where not all of them have to come back.
+static void print_kernels(TextBuf *buf, const Plan *plan, const Stage *stage, uint32_t member) {
+    const KernelPart *part = &stage->kernels;
+    const Op *op = op_of(plan, stage->ops[member]);
+    if (!member || member >= part->op_count || op->kind == OP_HINT) return;
+    text_buf_add(buf, TEXT(", by kernels"));
+    uint32_t back = 0;
+    for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
+        back += part->outputs[member][i];
+    if (back) text_buf_format(buf, ", %u columns back", back);
+}
+
 static void print_rest(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    const KernelPart *kernels = &stage->kernels;
+    if (plan_is_for_gpu(plan, stage) && kernels->reason.len) {
+        text_buf_add(buf, TEXT("    on the CPU from "));
+        print_op(buf, plan, kernels->rest);
+        text_buf_format(buf, ": %.*s\n", TEXT_ARG(kernels->reason));
+    }
     if (!stage->columns.op_count || op_is_none(stage->columns.rest)) return;
     text_buf_add(buf, TEXT("    row by row from "));
     print_op(buf, plan, stage->columns.rest);
@@ -70,6 +88,8 @@ static void print_resources(TextBuf *buf, const Plan *plan, const Stage *stage) 
         text_buf_format(buf, "%s%" PRId64 " bytes", between, stage->memory);
     if (stage->batch) text_buf_format(buf, ", %" PRId64 " rows together", stage->batch);
     if (all->concurrency) text_buf_format(buf, ", concurrency %u", all->concurrency);
+    if (stage->timeout)
+        text_buf_format(buf, ", %g s a call in a worker", (double)stage->timeout / 1e6);
 }
 
 // The filters that run before the reader parses what they do not name.
@@ -96,6 +116,7 @@ static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
         print_op(buf, plan, stage->ops[i]);
         if (i == 0 && !stage->counts_root) text_buf_add(buf, TEXT(", counted before"));
         print_columns(buf, plan, stage, i);
+        print_kernels(buf, plan, stage, i);
         StepId step = op_of(plan, stage->ops[i])->step;
         if (plan->counts_in && step.i != STEP_NONE.i && plan->counts_in[step.i])
             text_buf_add(buf, TEXT(", counts what comes in"));
@@ -161,11 +182,19 @@ void plan_print(TextBuf *buf, const Plan *plan) {
 
 // ---- explain ----
 
+// The columns that a source's keys become have no step of their own.
+static bool makes_keys(const Plan *plan, const Op *op) {
+    const Op *before = op->input_count ? op_of(plan, op->inputs[0]) : nullptr;
+    return op->kind == OP_PROJECT && before && before->kind == OP_SOURCE &&
+           before->source.key_count > 0;
+}
+
 // "`where x` (line of the step)": the step as users wrote it, else the operator's name.
 static void say_op(TextBuf *buf, const Plan *plan, OpId id) {
     const Op *op = op_of(plan, id);
     if (op->step.i < plan->graph->step_count)
         text_buf_format(buf, "`%.*s`", TEXT_ARG(plan->graph->steps[op->step.i].label));
+    else if (makes_keys(plan, op)) text_buf_add(buf, TEXT("the keys of the path"));
     else text_buf_add(buf, text_of(op_kind_name(op->kind)));
 }
 
@@ -190,6 +219,19 @@ static void explain_columns(TextBuf *buf, const Plan *plan, const Stage *stage) 
     text_buf_format(buf, " on: %.*s\n", TEXT_ARG(part->reason));
 }
 
+static void explain_kernels(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    const KernelPart *part = &stage->kernels;
+    if (part->op_count) {
+        text_buf_add(buf, TEXT("    kernels compute as far as "));
+        say_op(buf, plan, stage->ops[part->op_count - 1]);
+        text_buf_char(buf, '\n');
+    }
+    if (!part->reason.len) return;
+    text_buf_add(buf, TEXT("    on the CPU from "));
+    say_op(buf, plan, part->rest);
+    text_buf_format(buf, " on: %.*s\n", TEXT_ARG(part->reason));
+}
+
 static void explain_filters(TextBuf *buf, const Plan *plan, const Stage *stage) {
     const Op *op = op_of(plan, stage->root);
     if (stage->kind != STAGE_SCAN) return;
@@ -200,7 +242,8 @@ static void explain_filters(TextBuf *buf, const Plan *plan, const Stage *stage) 
 
 static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
     const Stage *stage = &plan->stages[index];
-    text_buf_format(buf, "stage %zu runs on the CPU, about %zu bytes a row", index,
+    text_buf_format(buf, "stage %zu %s, about %zu bytes a row", index,
+                    plan_is_for_gpu(plan, stage) ? "is for a GPU" : "runs on the CPU",
                     stage->row_bytes);
     print_resources(buf, plan, stage);
     text_buf_add(buf, TEXT(": "));
@@ -230,6 +273,7 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
         text_buf_char(buf, '\n');
     }
     explain_columns(buf, plan, stage);
+    if (plan_is_for_gpu(plan, stage)) explain_kernels(buf, plan, stage);
 }
 
 void plan_explain(TextBuf *buf, const Plan *plan) {

@@ -94,7 +94,7 @@ void stages_remark(Planner *planner, OpId producer, OpId consumer, const char *r
     const Plan *plan = planner->plan;
     bool kept = producer.i == consumer.i;  // The border is after it, whoever reads its rows.
     remark(plan->remarks, graph_op_at(plan->graph, consumer)->span, "%s: %s",
-           kept ? "a stage ends behind it" : "a stage ends before it", reason);
+           kept ? "a stage ends after it" : "a stage ends before it", reason);
 }
 
 // ---- waiting ----

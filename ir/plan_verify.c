@@ -133,7 +133,7 @@ static Extents extents_of(Verifier *v, const Breaker *breaker) {
         const Slot *slot = &breaker->slots[i];
         add(v, &extents, slot->offset, type_size(slot->type), type_align(slot->type));
     }
-    for (uint32_t i = 0; op->kind == OP_GROUP && i < op->group.agg_count; i++) {
+    for (uint32_t i = 0; breaker->kind == BREAK_GROUP && i < op->group.agg_count; i++) {
         const AggRef *fn = op->group.aggs[i].fn;
         if (shares_state(op, breaker, i)) continue;
         add(v, &extents, breaker->state_offsets[i], fn ? fn->state_bytes : sizeof(uint64_t),
@@ -154,7 +154,7 @@ static void verify_entry(Verifier *v, size_t index) {
         if (one.at % one.align || one.align > breaker->entry_align)
             say(v, "breaker", index, "something in an entry is not aligned");
         if (one.at + one.bytes > breaker->entry_bytes)
-            say(v, "breaker", index, "something lies behind the end of an entry");
+            say(v, "breaker", index, "something lies after the end of an entry");
         for (size_t k = 0; k < i; k++) {
             Extent other = extents.items[k];
             if (one.at < other.at + other.bytes && other.at < one.at + one.bytes)
@@ -162,7 +162,7 @@ static void verify_entry(Verifier *v, size_t index) {
         }
     }
     if (breaker->entry_bytes % breaker->entry_align)
-        say(v, "breaker", index, "entries behind each other are not aligned");
+        say(v, "breaker", index, "entries after each other are not aligned");
 }
 
 static void verify_producers(Verifier *v, size_t index) {

@@ -61,7 +61,7 @@ static void print_float(TextBuf *buf, double value) {
 }
 
 static void print_items(TextBuf *buf, const Type *type, const Const *value) {
-    bool list = type->kind == TYPE_LIST;
+    bool list = type_is_sequence(type);
     text_buf_char(buf, list ? '[' : '{');
     for (uint32_t i = 0; i < value->item_count; i++) {
         if (i) text_buf_add(buf, TEXT(", "));
@@ -89,8 +89,8 @@ void graph_print_const(TextBuf *buf, const Type *type, const Const *value) {
         break;
     case TYPE_DECIMAL: text_buf_int128(buf, value->decimal); break;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: text_buf_quoted(buf, value->text); break;
-    case TYPE_LIST: case TYPE_STRUCT: print_items(buf, type, value); break;
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR: text_buf_add(buf, TEXT("null")); break;
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: print_items(buf, type, value); break;
+    case TYPE_NULL: case TYPE_ERROR: text_buf_add(buf, TEXT("null")); break;
     }
 }
 
@@ -126,7 +126,12 @@ static void print_payload(TextBuf *buf, const Expr *node) {
     case EXPR_TEXT:
     case EXPR_STRUCT:
     case EXPR_LIST:
-    case EXPR_INDEX: break;
+    case EXPR_INDEX:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
+    case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
+    case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+        break;
     }
 }
 
@@ -150,6 +155,11 @@ static void print_fn(TextBuf *buf, const FnRef *fn) {
     if (fn->file.len) {
         text_buf_add(buf, TEXT(" file "));
         text_buf_quoted(buf, fn->file);
+    }
+    if (fn->param_count) text_buf_format(buf, " params %u", fn->param_count);
+    for (uint32_t i = 0; i < fn->param_count; i++) {
+        text_buf_char(buf, ' ');
+        text_buf_quoted(buf, fn->params[i]);
     }
 }
 
@@ -175,7 +185,7 @@ static void number(Printer *to, ExprId root) {
     }
 }
 
-static void number_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void number_slot(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)scope, (void)wanted;
     number(self, *slot);
 }
@@ -278,6 +288,7 @@ static void print_options(Printer *to, const FileOptions *options) {
     if (options->zone.len) print_text_line(to, "zone", options->zone);
     print_use_line(to, "row_max", options->row_max);
     print_use_line(to, "bytes", options->bytes);
+    print_use_line(to, "files", options->files);
 }
 
 static const Type *row_type(const Graph *graph, const SourceOp *source) {
@@ -303,6 +314,12 @@ static void print_source(Printer *to, const Op *op) {
         RawSpan raw = source->raw_of[i - source->column_count];
         text_buf_format(to->buf, "    raw_of %u", raw.first);
         if (raw.last != raw.first) text_buf_format(to->buf, " to %u", raw.last);
+        line_end(to);
+    }
+    for (uint32_t i = 0; i < source->key_count; i++) {
+        line(to, "key ");
+        print_name(to->buf, source->keys[i].name);
+        print_use(to, source->keys[i].expr);
         line_end(to);
     }
     for (uint32_t i = 0; i < source->filter_count; i++) {
@@ -367,6 +384,13 @@ static void print_join(Printer *to, const Op *op) {
 
 static void print_sink(Printer *to, const SinkOp *sink) {
     print_use_line(to, "path", sink->path);
+    if (!expr_is_none(sink->key)) {
+        line(to, "key");
+        print_use(to, sink->key);
+        text_buf_char(to->buf, ' ');
+        text_buf_quoted(to->buf, sink->shape);
+        line_end(to);
+    }
     print_options(to, &sink->options);
     for (uint32_t i = 0; i < sink->column_count; i++) {
         const SinkColumn *column = &sink->columns[i];
@@ -383,13 +407,40 @@ static void print_sink(Printer *to, const SinkOp *sink) {
     }
 }
 
-static void print_sort(Printer *to, const Op *op) {
-    for (uint32_t i = 0; i < op->sort.count; i++) {
-        line(to, "key");
-        print_use(to, op->sort.keys[i].key);
-        if (op->sort.keys[i].descending) text_buf_add(to->buf, TEXT(" desc"));
-        if (op->sort.keys[i].nulls_first) text_buf_add(to->buf, TEXT(" nulls_first"));
+static void print_sort_key(Printer *to, const char *word, const SortKey *key) {
+    line(to, word);
+    print_use(to, key->key);
+    if (key->descending) text_buf_add(to->buf, TEXT(" desc"));
+    if (key->nulls_first) text_buf_add(to->buf, TEXT(" nulls_first"));
+    line_end(to);
+}
+
+static void print_reach(Printer *to, int64_t reach) {
+    if (reach == FRAME_ALL) text_buf_add(to->buf, TEXT(" all"));
+    else text_buf_format(to->buf, " %" PRId64, reach);
+}
+
+static void print_window(Printer *to, const Op *op) {
+    for (uint32_t i = 0; i < op->window.key_count; i++)
+        print_use_line(to, "key", op->window.keys[i]);
+    for (uint32_t i = 0; i < op->window.sort_count; i++)
+        print_sort_key(to, "sort", &op->window.sort[i]);
+    for (uint32_t i = 0; i < op->window.fn_count; i++) {
+        const WindowFn *fn = &op->window.fns[i];
+        print_typed(to, "fn", fn->name, fn->type);
+        text_buf_format(to->buf, " %s", window_kind_name(fn->kind));
+        if (!expr_is_none(fn->arg)) print_use(to, fn->arg);
+        if (fn->n) text_buf_format(to->buf, " n %" PRId64, fn->n);
+        text_buf_add(to->buf, fn->frame.unit == FRAME_ROWS ? TEXT(" rows") : TEXT(" range"));
+        print_reach(to, fn->frame.back);
+        print_reach(to, fn->frame.ahead);
+        print_span(to->buf, fn->span);
         line_end(to);
+    }
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        uint32_t from = op->window.from[i];
+        text_buf_format(to->buf, from >= WINDOW_OWN ? "    from fn %u\n" : "    from %u\n",
+                        from & ~WINDOW_OWN);
     }
 }
 
@@ -407,7 +458,11 @@ static void print_body(Printer *to, const Op *op) {
             print_named(to, "key", &op->group.keys[i]);
         for (uint32_t i = 0; i < op->group.agg_count; i++) print_agg(to, &op->group.aggs[i]);
         break;
-    case OP_SORT: print_sort(to, op); break;
+    case OP_SORT:
+        for (uint32_t i = 0; i < op->sort.count; i++)
+            print_sort_key(to, "key", &op->sort.keys[i]);
+        break;
+    case OP_WINDOW: print_window(to, op); break;
     case OP_LIMIT:
         print_use_line(to, "count", op->limit.count);
         print_use_line(to, "skip", op->limit.skip);
@@ -497,9 +552,11 @@ static void print_rejects(Printer *to, const RejectsSink *rejects) {
 // The first ones, one cpu, are there without a line.
 static void print_resources(TextBuf *buf, const Resources *resources) {
     text_buf_format(buf, "resources cpus %u", resources->cpus);
+    if (resources->on == ON_GPU) text_buf_add(buf, TEXT(" gpu"));
     if (resources->concurrency) text_buf_format(buf, " concurrency %u", resources->concurrency);
     if (resources->memory) text_buf_format(buf, " memory %" PRId64, resources->memory);
     if (resources->batch) text_buf_format(buf, " batch %" PRId64, resources->batch);
+    if (resources->timeout) text_buf_format(buf, " timeout %" PRId64, resources->timeout);
     for (uint32_t i = 0; i < resources->custom_count; i++) {
         text_buf_add(buf, TEXT(" custom "));
         print_name(buf, resources->customs[i].name);

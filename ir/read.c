@@ -66,6 +66,11 @@ static const FnRef *read_fn(Block *block) {
     if (reader_accept(reader, "pointers")) fn->pointers = reader_u32(reader);
     fn->range = read_range(block);
     if (reader_accept(reader, "file")) fn->file = reader_string(reader);
+    uint32_t params = reader_accept(reader, "params") ? reader_u32(reader) : 0;
+    size_t count = 0, cap = 0;
+    while (count < params && !reader->failed)
+        arena_push(block->graph->arena, fn->params, count, cap, reader_string(reader));
+    fn->param_count = (uint32_t)count;
     return fn;
 }
 
@@ -156,6 +161,7 @@ static bool read_option(Block *block, FileOptions *options) {
     else if (reader_accept(reader, "zone")) options->zone = reader_string(reader);
     else if (reader_accept(reader, "row_max")) options->row_max = read_use(block);
     else if (reader_accept(reader, "bytes")) options->bytes = read_use(block);
+    else if (reader_accept(reader, "files")) options->files = read_use(block);
     else return false;
     return true;
 }
@@ -191,6 +197,10 @@ static bool source_line(Block *block) {
         RawSpan raw = {.first = reader_u32(reader)};
         raw.last = reader_accept(reader, "to") ? reader_u32(reader) : raw.first;
         arena_push(reader->arena, source->raw_of, *count, block->caps[CAP_RAW], raw);
+    } else if (reader_accept(reader, "key")) {
+        NamedExpr key = {.name = reader_name(reader)};
+        key.expr = read_use(block);
+        arena_push(reader->arena, source->keys, source->key_count, block->caps[CAP_SECOND], key);
     } else if (reader_accept(reader, "filter")) {
         PreFilter filter = {.pred = read_use(block)};
         reader_expect(reader, "step");
@@ -252,14 +262,59 @@ static bool group_line(Block *block) {
     return true;
 }
 
+static SortKey read_sort_key(Block *block) {
+    SortKey key = {.key = read_use(block)};
+    key.descending = reader_accept(block->reader, "desc");
+    key.nulls_first = reader_accept(block->reader, "nulls_first");
+    return key;
+}
+
 static bool sort_line(Block *block) {
     Reader *reader = block->reader;
     if (!reader_accept(reader, "key")) return false;
-    SortKey key = {.key = read_use(block)};
-    key.descending = reader_accept(reader, "desc");
-    key.nulls_first = reader_accept(reader, "nulls_first");
     arena_push(reader->arena, block->op->sort.keys, block->op->sort.count, block->caps[CAP_FIRST],
-               key);
+               read_sort_key(block));
+    return true;
+}
+
+static int64_t read_reach(Reader *reader) {
+    return reader_accept(reader, "all") ? FRAME_ALL : reader_i64(reader);
+}
+
+static WindowFn read_window_fn(Block *block) {
+    Reader *reader = block->reader;
+    WindowFn fn = {.name = reader_name(reader), .arg = EXPR_NONE};
+    reader_expect(reader, ":");
+    fn.type = reader_type(reader);
+    if (!window_kind_find(reader_name(reader), &fn.kind))
+        reader_fail(reader, "a function of windows");
+    if (reader_is(reader, "$")) fn.arg = read_use(block);
+    if (reader_accept(reader, "n")) fn.n = reader_i64(reader);
+    if (reader_accept(reader, "range")) fn.frame.unit = FRAME_RANGE;
+    else reader_expect(reader, "rows");
+    fn.frame.back = read_reach(reader);
+    fn.frame.ahead = read_reach(reader);
+    fn.span = reader_span(reader);
+    return fn;
+}
+
+static bool window_line(Block *block) {
+    Reader *reader = block->reader;
+    WindowOp *window = &block->op->window;
+    if (reader_accept(reader, "key"))
+        arena_push(reader->arena, window->keys, window->key_count, block->caps[CAP_FIRST],
+                   read_use(block));
+    else if (reader_accept(reader, "sort"))
+        arena_push(reader->arena, window->sort, window->sort_count, block->caps[CAP_SECOND],
+                   read_sort_key(block));
+    else if (reader_accept(reader, "fn"))
+        arena_push(reader->arena, window->fns, window->fn_count, block->caps[CAP_NULLS],
+                   read_window_fn(block));
+    else if (reader_accept(reader, "from")) {
+        uint32_t own = reader_accept(reader, "fn") ? WINDOW_OWN : 0;
+        arena_push(reader->arena, window->from, block->op->column_count, block->caps[CAP_ROWS],
+                   reader_u32(reader) | own);
+    } else return false;
     return true;
 }
 
@@ -293,11 +348,20 @@ static bool join_line(Block *block) {
     return true;
 }
 
+// A line that is one word and one expression.
+static bool use_line(Block *block, const char *word, ExprId *slot) {
+    if (!reader_accept(block->reader, word)) return false;
+    *slot = read_use(block);
+    return true;
+}
+
 static bool sink_line(Block *block) {
     Reader *reader = block->reader;
     SinkOp *sink = &block->op->sink;
-    if (reader_accept(reader, "path")) {
-        sink->path = read_use(block);
+    if (use_line(block, "path", &sink->path)) return true;
+    if (reader_accept(reader, "key")) {
+        sink->key = read_use(block);
+        sink->shape = reader_string(reader);
         return true;
     }
     if (!reader_accept(reader, "column")) return read_option(block, &sink->options);
@@ -307,13 +371,6 @@ static bool sink_line(Block *block) {
     column.verbatim = reader_accept(reader, "verbatim");
     column.within = reader_accept(reader, "within");
     arena_push(reader->arena, sink->columns, sink->column_count, block->caps[CAP_FIRST], column);
-    return true;
-}
-
-// A line that is one word and one expression.
-static bool use_line(Block *block, const char *word, ExprId *slot) {
-    if (!reader_accept(block->reader, word)) return false;
-    *slot = read_use(block);
     return true;
 }
 
@@ -347,6 +404,7 @@ static bool op_line(Block *block) {
         return true;
     case OP_GROUP: return group_line(block);
     case OP_SORT: return sort_line(block);
+    case OP_WINDOW: return window_line(block);
     case OP_LIMIT:
         return use_line(block, "count", &op->limit.count) ||
                use_line(block, "skip", &op->limit.skip);
@@ -372,22 +430,29 @@ static bool op_line(Block *block) {
     return false;
 }
 
+static void clear_options(FileOptions *options) {
+    *options = file_options_none();
+    options->zone = (Text){0};
+}
+
 // Expressions that a line may leave out are none, not the node number 0.
 static void clear_uses(Op *op) {
     switch (op->kind) {
     case OP_SOURCE:
-        op->source.path = op->source.options.row_max = op->source.options.bytes = EXPR_NONE;
+        op->source.path = EXPR_NONE;
+        clear_options(&op->source.options);
         break;
     case OP_FILTER: op->filter.pred = EXPR_NONE; break;
     case OP_LIMIT: op->limit.count = op->limit.skip = EXPR_NONE; break;
     case OP_SHUFFLE: op->shuffle.seed = EXPR_NONE; break;
     case OP_SAMPLE: op->sample.fraction = op->sample.seed = EXPR_NONE; break;
     case OP_SINK:
-        op->sink.path = op->sink.options.row_max = op->sink.options.bytes = EXPR_NONE;
+        op->sink.path = op->sink.key = EXPR_NONE;
+        clear_options(&op->sink.options);
         break;
     case OP_HINT: op->hint.rows = op->hint.bytes = EXPR_NONE; break;
     case OP_PROJECT: case OP_EXPLODE: case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN:
-    case OP_UNION: case OP_ZIP:
+    case OP_UNION: case OP_ZIP: case OP_WINDOW:
         break;
     }
 }
@@ -524,9 +589,11 @@ static void read_resources(Reader *reader, Graph *graph) {
     size_t cap = 0;
     reader_expect(reader, "cpus");
     resources.cpus = reader_u32(reader);
+    if (reader_accept(reader, "gpu")) resources.on = ON_GPU;
     if (reader_accept(reader, "concurrency")) resources.concurrency = reader_u32(reader);
     if (reader_accept(reader, "memory")) resources.memory = reader_i64(reader);
     if (reader_accept(reader, "batch")) resources.batch = reader_i64(reader);
+    if (reader_accept(reader, "timeout")) resources.timeout = reader_i64(reader);
     while (reader_accept(reader, "custom")) {
         Resource custom = {.name = reader_name(reader)};
         custom.amount = reader_u32(reader);

@@ -270,6 +270,20 @@ static const Type *read_timestamp(Reader *reader) {
     return type_timestamp(reader->types, unit);
 }
 
+// The dimensions of a tensor, after its element.
+static const Type *read_tensor(Reader *reader, const Type *elem) {
+    uint32_t shape[TENSOR_RANK_MAX], rank = 0;
+    do {
+        uint32_t size = reader_u32(reader);
+        if (rank < TENSOR_RANK_MAX) shape[rank] = size;
+        rank++;
+    } while (!reader->failed && reader_accept(reader, ","));
+    reader_expect(reader, "]");
+    if (!type_is_element(elem) || !type_shape_fits(elem, shape, rank))
+        reader_fail(reader, "a tensor within its limits");
+    return reader->failed ? elem : type_tensor(reader->types, elem, shape, rank);
+}
+
 static const Type *read_base(Reader *reader, int depth) {
     if (reader_is(reader, "{")) return read_struct(reader, depth);
     if (reader_accept(reader, "[")) {
@@ -284,7 +298,8 @@ static const Type *read_base(Reader *reader, int depth) {
     if (reader_accept(reader, "null")) return type_of(reader->types, TYPE_NULL);
     if (reader->token.kind == TOKEN_WORD && type_kind_find(name, &kind)) reader_next(reader);
     else reader_fail(reader, "a type");
-    return type_of(reader->types, kind);
+    const Type *type = type_of(reader->types, kind);
+    return reader_accept(reader, "[") ? read_tensor(reader, type) : type;
 }
 
 static const Type *read_type(Reader *reader, int depth) {
@@ -301,7 +316,7 @@ const Type *reader_type(Reader *reader) { return read_type(reader, 0); }
 static Const read_const(Reader *reader, const Type *base, int depth);
 
 static Const read_items(Reader *reader, const Type *type, int depth) {
-    bool list = type->kind == TYPE_LIST;
+    bool list = type_is_sequence(type);
     const char *open = list ? "[" : "{", *close = list ? "]" : "}";
     Const value = {0};
     size_t cap = 0;
@@ -357,8 +372,8 @@ static Const read_const(Reader *reader, const Type *base, int depth) {
         return (Const){
             .decimal = read_whole(reader, -(__int128)decimal_max, (__int128)decimal_max)};
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: return (Const){.text = reader_string(reader)};
-    case TYPE_LIST: case TYPE_STRUCT: return read_items(reader, base, depth);
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR: break;
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: return read_items(reader, base, depth);
+    case TYPE_NULL: case TYPE_ERROR: break;
     }
     reader_fail(reader, "null");
     return (Const){0};

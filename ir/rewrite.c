@@ -66,7 +66,7 @@ static size_t columns_named(Rewrite *rewrite, ExprId root) {
 
 // A filter of the reader parses the columns that it asks for, and what it finds there rejects the
 // row: it goes on asking for all of them.
-static void rewrite_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void rewrite_slot(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)wanted;
     ExprId made = rewrite_expr(self, *slot);
     bool keeps = scope != SCOPE_OWN || columns_named(self, made) == columns_named(self, *slot);

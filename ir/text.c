@@ -16,7 +16,10 @@ Text text_format(Arena *arena, const char *format, ...) {
     va_start(args, format);
     text_buf_formatv(&buf, format, args);
     va_end(args);
-    return text_buf_take(&buf, arena);
+    Text text = text_buf_view(&buf);
+    text.at = text_c(arena, text);
+    text_buf_free(&buf);
+    return text;
 }
 
 const char *text_c(Arena *arena, Text text) {

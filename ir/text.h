@@ -19,6 +19,7 @@ typedef struct Text {
 
 Text text_of(const char *nul_terminated);
 Text text_copy(Arena *arena, Text text);
+// A NUL follows its bytes.
 Text text_format(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *text_c(Arena *arena, Text text);  // A NUL-terminated copy.
 bool text_eq(Text a, Text b);

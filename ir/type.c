@@ -39,7 +39,7 @@ static uint64_t type_hash(const Type *type) {
     uint64_t hash = hash_mix((uint64_t)type->kind, (uint64_t)type->unit);
     hash = hash_mix(hash, (uint64_t)type->precision << 8 | type->scale);
     hash = hash_mix(hash, (uintptr_t)type->elem);
-    hash = hash_mix(hash, text_hash(type->dims));
+    for (uint32_t i = 0; i < type->rank; i++) hash = hash_mix(hash, type->shape[i]);
     for (uint32_t i = 0; i < type->field_count; i++) {
         hash = hash_mix(hash, text_hash(type->fields[i].name));
         hash = hash_mix(hash, (uintptr_t)type->fields[i].type);
@@ -50,8 +50,9 @@ static uint64_t type_hash(const Type *type) {
 static bool same(const Type *a, const Type *b) {
     if (a->kind != b->kind || a->unit != b->unit || a->precision != b->precision ||
         a->scale != b->scale || a->elem != b->elem || a->field_count != b->field_count ||
-        !text_eq(a->dims, b->dims))
+        a->rank != b->rank)
         return false;
+    if (a->rank && memcmp(a->shape, b->shape, sizeof *a->shape * a->rank) != 0) return false;
     for (uint32_t i = 0; i < a->field_count; i++)
         if (a->fields[i].type != b->fields[i].type ||
             !text_eq(a->fields[i].name, b->fields[i].name))
@@ -69,7 +70,8 @@ static const Type *intern(TypeTable *types, Type wanted) {
     for (uint32_t i = 0; i < wanted.field_count; i++)
         fields[i].name = text_copy(types->arena, fields[i].name);
     wanted.fields = fields;
-    wanted.dims = text_copy(types->arena, wanted.dims);
+    wanted.shape = arena_copy(types->arena, wanted.shape, sizeof *wanted.shape * wanted.rank,
+                              alignof(uint32_t));
     Node *node = arena_new_of(types->arena, Node);
     Type *nullable = arena_new_of(types->arena, Type);
     *node = (Node){*bucket, wanted};
@@ -104,8 +106,10 @@ const Type *type_struct(TypeTable *types, const Field *fields, uint32_t count) {
     return intern(types, (Type){.kind = TYPE_STRUCT, .fields = fields, .field_count = count});
 }
 
-const Type *type_tensor(TypeTable *types, const Type *elem, Text dims) {
-    return intern(types, (Type){.kind = TYPE_TENSOR, .elem = elem, .dims = dims});
+const Type *type_tensor(TypeTable *types, const Type *elem, const uint32_t *shape, uint32_t rank) {
+    assert(type_is_element(elem) && type_shape_fits(elem, shape, rank));
+    return intern(types,
+                  (Type){.kind = TYPE_TENSOR, .elem = elem, .shape = shape, .rank = rank});
 }
 
 const Type *type_nullable(const Type *type) {
@@ -147,13 +151,16 @@ bool type_is_bytes(const Type *type) {
     return type->kind == TYPE_STR || type->kind == TYPE_BYTES || type->kind == TYPE_JSON;
 }
 bool type_is_nested(const Type *type) {
-    return type->kind == TYPE_LIST || type->kind == TYPE_STRUCT;
+    return type->kind == TYPE_LIST || type->kind == TYPE_STRUCT || type->kind == TYPE_TENSOR;
+}
+bool type_is_sequence(const Type *type) {
+    return type->kind == TYPE_LIST || type->kind == TYPE_TENSOR;
 }
 unsigned type_bits(const Type *type) { return kind_bytes[type->kind] * 8u; }
 
 static size_t base_align(const Type *type) {
     if (type->kind == TYPE_DECIMAL) return type->precision <= DECIMAL_PRECISION_I64 ? 8 : 16;
-    if (type->kind == TYPE_LIST || type_is_bytes(type)) return 8;
+    if (type_is_sequence(type) || type_is_bytes(type)) return 8;
     if (type->kind != TYPE_STRUCT) return kind_bytes[type->kind] ? kind_bytes[type->kind] : 1;
     size_t align = 1;
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -238,7 +245,9 @@ void type_print(TextBuf *buf, const Type *type) {
     case TYPE_STRUCT: print_struct(buf, type); break;
     case TYPE_TENSOR:
         type_print(buf, type->elem);
-        text_buf_format(buf, "[%.*s]", TEXT_ARG(type->dims));
+        for (uint32_t i = 0; i < type->rank; i++)
+            text_buf_format(buf, i ? ", %u" : "[%u", type->shape[i]);
+        text_buf_char(buf, ']');
         break;
     case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:

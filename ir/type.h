@@ -23,7 +23,7 @@
     X(JSON, "json", 16)            /* SbStr: one JSON value as text */                            \
     X(LIST, "list", 16)            /* SbList: elements in memory layout */                        \
     X(STRUCT, "struct", 0)                                                                        \
-    X(TENSOR, "tensor", 0)         /* parsed; "not in this version" */                            \
+    X(TENSOR, "tensor", 16)        /* SbList: elements in memory layout, the last index fastest */ \
     X(NULL, "null", 0)             /* of the literal `null` before it meets a T? */               \
     X(ERROR, "error", 0)           /* of what was already diagnosed; fits everywhere */
 
@@ -50,11 +50,13 @@ struct Type {
     const Type *elem;              // LIST, TENSOR.
     const Field *fields;           // STRUCT, in declared order.
     uint32_t    field_count;
-    Text        dims;              // TENSOR: the text between the brackets.
+    const uint32_t *shape;         // TENSOR: its dimensions, 1 or more each.
+    uint32_t    rank;              // TENSOR: how many dimensions, 1..TENSOR_RANK_MAX.
     const Type *flip;              // This type with `nullable` turned round. Private to type.c.
 };
 
 enum { DECIMAL_PRECISION_MAX = 38, DECIMAL_PRECISION_I64 = 18 };
+enum { TENSOR_RANK_MAX = 8, TENSOR_BYTES_MAX = 1 << 30 };
 
 typedef struct TypeTable TypeTable;
 
@@ -64,7 +66,8 @@ const Type *type_decimal(TypeTable *types, unsigned precision, unsigned scale);
 const Type *type_timestamp(TypeTable *types, TimeUnit unit);
 const Type *type_list(TypeTable *types, const Type *elem);
 const Type *type_struct(TypeTable *types, const Field *fields, uint32_t count);
-const Type *type_tensor(TypeTable *types, const Type *elem, Text dims);
+// Of at most TENSOR_BYTES_MAX: see type_shape_fits.
+const Type *type_tensor(TypeTable *types, const Type *elem, const uint32_t *shape, uint32_t rank);
 const Type *type_nullable(const Type *type);  // T -> T?; T? -> T?
 const Type *type_base(const Type *type);      // T? -> T; T -> T
 
@@ -81,7 +84,8 @@ bool type_is_plain_number(const Type *type);
 // 64 bits to integers? What would divide 128 bits is not.
 bool type_cast_scales(const Type *from, const Type *to);
 bool type_is_bytes(const Type *type);            // Carried as SbStr: str, bytes, json.
-bool type_is_nested(const Type *type);           // list or struct.
+bool type_is_nested(const Type *type);           // list, struct or tensor.
+bool type_is_sequence(const Type *type);         // Carried as SbList: list or tensor.
 unsigned type_bits(const Type *type);            // Integers, floats: the width.
 
 // Bytes and alignment in memory, nullable included: what C gives {T value; uint8_t valid}.
@@ -92,6 +96,35 @@ size_t type_field_offset(const Type *type, uint32_t index);
 
 // Index of a field by name, or -1.
 int type_field_find(const Type *type, Text name);
+
+// ---- tensors (ir/shape.c) -----------------------------------------------------------------------
+
+// May elements of a tensor be of this type? bool, integers, f32 and f64, none null.
+bool type_is_element(const Type *type);
+// The type of one element of a tensor; any other type is its own.
+const Type *type_element(const Type *type);
+// Does a tensor of that shape keep to TENSOR_RANK_MAX and TENSOR_BYTES_MAX?
+bool type_shape_fits(const Type *elem, const uint32_t *shape, uint32_t rank);
+uint64_t type_elements(const Type *type);  // How many elements a tensor has.
+// The tensor of another element with the shape of `tensor`.
+const Type *type_tensor_like(TypeTable *types, const Type *elem, const Type *tensor);
+// What x[i] is of a tensor: a tensor without the first dimension, or an element.
+const Type *type_tensor_part(TypeTable *types, const Type *tensor);
+
+// Shapes of functions of whole tensors. `axis` is a dimension of the tensor, counted from 0.
+// Without the dimension: an element if the tensor has no other.
+const Type *type_without_axis(TypeTable *types, const Type *tensor, uint32_t axis);
+// With `size` in that dimension.
+const Type *type_resized(TypeTable *types, const Type *tensor, uint32_t axis, uint32_t size);
+// Dimension i is dimension order[i] of the tensor.
+const Type *type_permuted(TypeTable *types, const Type *tensor, const uint32_t *order);
+// The shape of `index` takes the place of the dimension. Null: no tensor has so many.
+const Type *type_gathered(TypeTable *types, const Type *tensor, uint32_t axis, const Type *index);
+
+// The shape that two shapes broadcast to: they are put together at their last dimensions, of which
+// each two are equal or one is 1. `shape` has room for TENSOR_RANK_MAX. Returns the rank, or 0 if
+// they do not fit. Then *wrong is the dimension that differs, counted from 0 at the last one.
+uint32_t type_broadcast(const Type *a, const Type *b, uint32_t *shape, uint32_t *wrong);
 
 // As users write it: `decimal(15,2)?`, `[str]`, `{a: i64, b: str?}`, `timestamp[ms]`.
 void type_print(TextBuf *buf, const Type *type);

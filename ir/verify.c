@@ -147,10 +147,39 @@ static void check_zip(Verifier *verifier) {
     }
 }
 
+// Does the function take a value?
+static bool wants_value(WindowKind kind) {
+    return kind != WINDOW_ROW_NUMBER && kind != WINDOW_RANK && kind != WINDOW_DENSE_RANK &&
+           kind != WINDOW_NTILE && kind != WINDOW_COUNT;
+}
+
+static void check_window(Verifier *verifier) {
+    const Op *op = verifier->op, *input = input_of(verifier, 0);
+    const WindowOp *window = &op->window;
+    for (uint32_t i = 0; i < window->fn_count; i++) {
+        const WindowFn *fn = &window->fns[i];
+        WANT(!wants_value(fn->kind) || there(verifier, fn->arg), "function %u has no value", i);
+        WANT(fn->frame.back >= 0 && fn->frame.ahead >= 0, "function %u has no frame", i);
+        WANT(fn->frame.unit == FRAME_ROWS || window->sort_count == 1,
+             "the range of function %u has no key", i);
+        WANT(fn->n >= 0, "function %u has a negative number", i);
+    }
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        uint32_t from = window->from[i], index = from & ~WINDOW_OWN;
+        bool own = from >= WINDOW_OWN;
+        bool good = index < (own ? window->fn_count : input->column_count);
+        WANT(good, "column %u comes from nowhere", i);
+        if (!good) continue;
+        const Type *type = own ? window->fns[index].type : input->columns[index].type;
+        WANT(type == op->columns[i].type, "column %u has another type", i);
+    }
+}
+
 static void check_sink(Verifier *verifier) {
     const Op *op = verifier->op;
     WANT(!expr_is_none(op->sink.path), "it has no path");
     WANT(op->column_count == 0, "it puts out columns");
+    WANT(expr_is_none(op->sink.key) || op->sink.shape.len, "its key has no shape");
     for (uint32_t i = 0; i < op->sink.column_count; i++) {
         const SinkColumn *column = &op->sink.columns[i];
         WANT(there(verifier, column->value), "column %u has no value", i);
@@ -182,6 +211,7 @@ static void check_kind(Verifier *verifier) {
     case OP_JOIN: check_join(verifier); break;
     case OP_UNION: check_union(verifier); break;
     case OP_ZIP: check_zip(verifier); break;
+    case OP_WINDOW: check_window(verifier); break;
     case OP_SINK: check_sink(verifier); break;
     }
 }
@@ -211,7 +241,7 @@ static bool check_frame(Verifier *verifier, size_t index) {
     return good;
 }
 
-static void check_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void check_slot(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     Verifier *verifier = self;
     verify_expr(verifier, *slot, scope);
     if (wanted == TYPE_ERROR || !there(verifier, *slot)) return;

@@ -20,6 +20,6 @@ void verify_say(Verifier *verifier, const char *format, ...) __attribute__((form
 void verify_node(Verifier *verifier, ExprId id);
 
 // The nodes below `root`; and whether their columns exist in the scope, with the type they claim.
-void verify_expr(Verifier *verifier, ExprId root, Scope scope);
+void verify_expr(Verifier *verifier, ExprId root, ColumnScope scope);
 
 #endif

@@ -1,6 +1,8 @@
 // The verifier of expressions: the rules of ops.def, node by node.
 #include "ir/verify.h"
 
+#include <string.h>
+
 typedef struct Check {
     Verifier     *verifier;
     const Expr   *node;
@@ -20,8 +22,9 @@ static bool same_base(const Type *a, const Type *b) { return type_base(a) == typ
 static bool const_fits(const Type *type, const Const *value) {
     if (value->is_null || !type_is_nested(type)) return true;
     if (type->kind == TYPE_STRUCT && value->item_count != type->field_count) return false;
+    if (type->kind == TYPE_TENSOR && value->item_count != type_elements(type)) return false;
     for (uint32_t i = 0; i < value->item_count; i++) {
-        const Type *item = type->kind == TYPE_LIST ? type->elem : type->fields[i].type;
+        const Type *item = type_is_sequence(type) ? type->elem : type->fields[i].type;
         if (value->items[i].is_null && !item->nullable) return false;
         if (!const_fits(item, &value->items[i])) return false;
     }
@@ -120,15 +123,153 @@ static void check_nested(const Check *check) {
             want(check, same_base(first->fields[node->index].type, node->type),
                  "it has another type");
     } else if (node->op == EXPR_LIST) {
-        bool list = node->type->kind == TYPE_LIST;
+        bool list = type_is_sequence(node->type), tensor = node->type->kind == TYPE_TENSOR;
         want(check, list, "the type is no list");
+        want(check, !tensor || type_elements(node->type) == node->arg_count,
+             "the elements are not as many as the shape has");
         for (uint32_t i = 0; list && i < node->arg_count; i++)
             want(check, check->types[i] == node->type->elem, "an element has another type");
     } else if (node->op == EXPR_INDEX) {
-        want(check, first->kind == TYPE_LIST && same_base(first->elem, node->type),
-             "the argument is no list of the type");
+        TypeTable *types = check->verifier->graph->types;
+        const Type *part = first->kind == TYPE_TENSOR ? type_tensor_part(types, first)
+                           : first->kind == TYPE_LIST ? first->elem
+                                                      : nullptr;
+        want(check, part && same_base(part, node->type), "the argument is no list of the type");
         want(check, type_is_integer(check->types[1]), "the index is no integer");
     }
+}
+
+// Each operand is a tensor that broadcasts to the node's shape, or a number.
+static void check_elements(const Check *check) {
+    const Expr *node = check->node;
+    bool arithmetic = node->op >= EXPR_NEG && node->op <= EXPR_MOD;
+    bool comparison = node->op >= EXPR_EQ && node->op <= EXPR_GE;
+    const Type *elem = arithmetic ? node->type->elem : type_element(check->types[0]);
+    bool tensor = false;
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        const Type *type = check->types[i];
+        uint32_t shape[TENSOR_RANK_MAX], wrong;
+        want(check, type_is_element(type_element(type)), "an operand is no number");
+        if (node->op == EXPR_CHOOSE)
+            want(check, type_element(type) == (i ? node->type->elem : elem) &&
+                            elem->kind == TYPE_BOOL,
+                 "the mask is no bool, or operands differ in type");
+        if (node->op == EXPR_EXPAND)
+            want(check, type_element(type) == node->type->elem, "it has another element type");
+        if (arithmetic || comparison)
+            want(check, type_element(type) == elem, "operands differ in type");
+        if (type->kind != TYPE_TENSOR) continue;
+        tensor = true;
+        uint32_t rank = type_broadcast(node->type, type, shape, &wrong);
+        want(check, rank == node->type->rank &&
+                        memcmp(shape, node->type->shape, sizeof *shape * rank) == 0,
+             "an operand does not broadcast to its shape");
+    }
+    want(check, tensor || node->op == EXPR_EXPAND, "no operand is a tensor");
+    if (comparison) want(check, node->type->elem->kind == TYPE_BOOL, "its elements are no bool");
+}
+
+// The constant that argument `i` is, if it is below `end`. False: said.
+static bool place_below(const Check *check, uint32_t i, uint32_t end, uint32_t *place) {
+    const Expr *arg = graph_at(check->verifier->graph, check->node->args[i]);
+    bool good = arg->op == EXPR_CONST && arg->type->kind == TYPE_I64 && arg->value.i >= 0 &&
+                arg->value.i < end;
+    want(check, good, "a dimension or place is no constant, or there is none such");
+    *place = good ? (uint32_t)arg->value.i : 0;
+    return good;
+}
+
+static void check_reduction(const Check *check, const Type *x) {
+    const Expr *node = check->node;
+    TypeTable *types = check->verifier->graph->types;
+    uint32_t axis;
+    if (!place_below(check, 1, x->rank, &axis)) return;
+    const Type *elem = type_element(node->type), *own = x->elem;
+    bool places = node->op == EXPR_REDUCE_ARGMIN || node->op == EXPR_REDUCE_ARGMAX;
+    bool bools = node->op == EXPR_REDUCE_ANY || node->op == EXPR_REDUCE_ALL;
+    if (places) want(check, elem->kind == TYPE_I64, "a place is no i64");
+    else if (node->op == EXPR_REDUCE_SUM && type_is_integer(own))
+        want(check, type_is_integer(elem) && type_bits(elem) == 64 &&
+                        type_is_signed(elem) == type_is_signed(own),
+             "the sum of integers has no 64 bits");
+    else want(check, elem == own, "it has another element type");
+    if (bools) want(check, own->kind == TYPE_BOOL, "its elements are no bool");
+    if (node->op == EXPR_REDUCE_PROD) want(check, type_is_float(own), "its elements are no floats");
+    const Type *rest = type_without_axis(types, x, axis);
+    bool same = rest->kind != TYPE_TENSOR
+                    ? node->type == elem
+                    : node->type == type_tensor_like(types, elem, rest);
+    want(check, same, "it has another shape");
+}
+
+static void check_permute(const Check *check, const Type *x) {
+    uint32_t order[TENSOR_RANK_MAX], seen = 0;
+    if (check->node->arg_count != x->rank + 1) {
+        want(check, false, "it names more or fewer dimensions than there are");
+        return;
+    }
+    for (uint32_t i = 0; i < x->rank; i++) {
+        if (!place_below(check, i + 1, x->rank, &order[i])) return;
+        seen |= 1u << order[i];
+    }
+    want(check, seen == (1u << x->rank) - 1, "it names a dimension twice");
+    if (seen != (1u << x->rank) - 1) return;
+    want(check, check->node->type == type_permuted(check->verifier->graph->types, x, order),
+         "it has another shape");
+}
+
+static void check_slice(const Check *check, const Type *x) {
+    const Type *type = check->node->type;
+    uint32_t axis, from;
+    if (!place_below(check, 1, x->rank, &axis) ||
+        !place_below(check, 2, x->shape[axis], &from) || type->kind != TYPE_TENSOR ||
+        type->rank != x->rank)
+        return want(check, type->kind == TYPE_TENSOR && type->rank == x->rank,
+                    "it has another rank");
+    want(check, type->shape[axis] <= x->shape[axis] - from, "it goes beyond the end");
+    want(check, type == type_resized(check->verifier->graph->types, x, axis, type->shape[axis]),
+         "it has another shape");
+}
+
+static void check_append(const Check *check) {
+    const Type *type = check->node->type;
+    uint32_t axis;
+    uint64_t size = 0;
+    if (type->kind != TYPE_TENSOR || !place_below(check, 0, type->rank, &axis))
+        return want(check, false, "it is no tensor");
+    for (uint32_t i = 1; i < check->node->arg_count; i++) {
+        const Type *part = check->types[i];
+        bool fits = part->kind == TYPE_TENSOR && part->rank == type->rank;
+        if (fits) size += part->shape[axis];
+        fits = fits && type == type_resized(check->verifier->graph->types, part, axis,
+                                            type->shape[axis]);
+        want(check, fits, "a part has another shape or type");
+    }
+    want(check, size == type->shape[axis], "the parts are not as long as the whole");
+}
+
+// What takes a whole tensor, and dimensions of it that are constants.
+static void check_whole(const Check *check) {
+    const Expr *node = check->node;
+    const Type *x = node->arg_count ? check->types[0] : nullptr;
+    uint32_t axis;
+    if (node->op == EXPR_APPEND) return check_append(check);
+    if (!x || x->kind != TYPE_TENSOR || x->nullable)
+        return want(check, false, "its first argument is no tensor");
+    if (graph_is_reduction(node)) check_reduction(check, x);
+    else if (node->op == EXPR_PERMUTE) check_permute(check, x);
+    else if (node->op == EXPR_SLICE) check_slice(check, x);
+    else if (node->op == EXPR_RESHAPE)
+        want(check, node->type->kind == TYPE_TENSOR && node->type->elem == x->elem &&
+                        type_elements(node->type) == type_elements(x),
+             "it has other elements");
+    else if (node->op == EXPR_GATHER && place_below(check, 1, x->rank, &axis)) {
+        const Type *index = check->types[2];
+        bool good = index->kind == TYPE_TENSOR && index->elem->kind == TYPE_I64;
+        want(check, good && node->type == type_gathered(check->verifier->graph->types, x, axis,
+                                                        index),
+             "it has another shape, or places are no i64");
+    } else want(check, node->op == EXPR_GATHER, "its type is no tensor");
 }
 
 static void check_texts(const Check *check) {
@@ -138,6 +279,10 @@ static void check_texts(const Check *check) {
 }
 
 static void check_types(const Check *check) {
+    if (graph_is_elementwise(check->node)) {
+        check_elements(check);
+        return;
+    }
     switch (check->node->op) {
     case EXPR_CONST: case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE:
     case EXPR_REGEX: case EXPR_ZONE:
@@ -161,6 +306,12 @@ static void check_types(const Check *check) {
     case EXPR_CALL: want(check, check->node->fn != nullptr, "it calls nothing"); break;
     case EXPR_CONCAT: case EXPR_TEXT: check_texts(check); break;
     case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX: check_nested(check); break;
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
+    case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
+    case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+        check_whole(check);
+        break;
     }
 }
 
@@ -183,7 +334,7 @@ void verify_node(Verifier *verifier, ExprId id) {
 }
 
 // The operator whose columns an expression of the scope names, or null.
-static const Op *columns_of(const Verifier *verifier, Scope scope, uint32_t input) {
+static const Op *columns_of(const Verifier *verifier, ColumnScope scope, uint32_t input) {
     const Op *op = verifier->op;
     switch (scope) {
     case SCOPE_PARAMS: return nullptr;
@@ -194,7 +345,18 @@ static const Op *columns_of(const Verifier *verifier, Scope scope, uint32_t inpu
     return nullptr;
 }
 
-void verify_expr(Verifier *verifier, ExprId root, Scope scope) {
+// A function over batches takes columns, in the only such call of a project.
+static void verify_batch(Verifier *verifier, ExprId id) {
+    const Expr *node = graph_at(verifier->graph, id);
+    bool good = verifier->op && verifier->op->kind == OP_PROJECT &&
+                op_batch_call(verifier->graph, verifier->op, nullptr) == node &&
+                node->fn->param_count == node->arg_count;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        good &= graph_at(verifier->graph, node->args[i])->op == EXPR_COLUMN;
+    if (!good) verify_say(verifier, "$%u call: a batch function takes columns in a project", id.i);
+}
+
+void verify_expr(Verifier *verifier, ExprId root, ColumnScope scope) {
     if (root.i >= verifier->graph->expr_count) {
         verify_say(verifier, "$%u does not exist", root.i);
         return;
@@ -207,6 +369,8 @@ void verify_expr(Verifier *verifier, ExprId root, Scope scope) {
         verifier->checked[id.i] = true;
         if (node->op == EXPR_PLACE && scope == SCOPE_PARAMS)
             verify_say(verifier, "$%u place: there is no row here", id.i);
+        if (node->op == EXPR_CALL && node->fn && node->fn->traits & FN_BATCH)
+            verify_batch(verifier, id);
         if (node->op != EXPR_COLUMN && node->op != EXPR_RAW) continue;
         const Op *from = columns_of(verifier, scope, node->input);
         bool good = from && node->index < from->column_count;

@@ -8,13 +8,14 @@ typedef struct Visit {
     ExprSee *see;
 } Visit;
 
-static void visit(const Visit *visit, ExprId *slot, Scope scope, TypeKind wanted) {
+static void visit(const Visit *visit, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     if (!expr_is_none(*slot)) visit->see(visit->self, slot, scope, wanted);
 }
 
 static void visit_options(const Visit *to, FileOptions *options) {
     visit(to, &options->row_max, SCOPE_PARAMS, TYPE_I64);
     visit(to, &options->bytes, SCOPE_PARAMS, TYPE_I64);
+    visit(to, &options->files, SCOPE_PARAMS, TYPE_I64);
 }
 
 static void visit_group(const Visit *to, Op *op) {
@@ -31,6 +32,7 @@ static void visit_group(const Visit *to, Op *op) {
 
 static void visit_sink(const Visit *to, SinkOp *sink) {
     visit(to, &sink->path, SCOPE_PARAMS, TYPE_STR);
+    visit(to, &sink->key, SCOPE_INPUT, TYPE_STR);
     visit_options(to, &sink->options);
     for (uint32_t i = 0; i < sink->column_count; i++) {
         visit(to, &sink->columns[i].value, SCOPE_INPUT, TYPE_ERROR);
@@ -41,6 +43,8 @@ static void visit_sink(const Visit *to, SinkOp *sink) {
 static void visit_source(const Visit *to, SourceOp *source) {
     visit(to, &source->path, SCOPE_PARAMS, TYPE_ERROR);
     visit_options(to, &source->options);
+    for (uint32_t i = 0; i < source->key_count; i++)
+        visit(to, &source->keys[i].expr, SCOPE_OWN, TYPE_ERROR);
     for (uint32_t i = 0; i < source->filter_count; i++)
         visit(to, &source->filters[i].pred, SCOPE_OWN, TYPE_BOOL);
 }
@@ -85,6 +89,14 @@ void op_each_expr(Op *op, void *self, ExprSee *see) {
             visit(&to, &op->hint.partition_key[i], SCOPE_INPUT, TYPE_ERROR);
         visit(&to, &op->hint.rows, SCOPE_PARAMS, TYPE_I64);
         visit(&to, &op->hint.bytes, SCOPE_PARAMS, TYPE_I64);
+        break;
+    case OP_WINDOW:
+        for (uint32_t i = 0; i < op->window.key_count; i++)
+            visit(&to, &op->window.keys[i], SCOPE_INPUT, TYPE_ERROR);
+        for (uint32_t i = 0; i < op->window.sort_count; i++)
+            visit(&to, &op->window.sort[i].key, SCOPE_INPUT, TYPE_ERROR);
+        for (uint32_t i = 0; i < op->window.fn_count; i++)
+            visit(&to, &op->window.fns[i].arg, SCOPE_INPUT, TYPE_ERROR);
         break;
     case OP_SINK: visit_sink(&to, &op->sink); break;
     }
@@ -205,6 +217,18 @@ static void mark_pair(Marker *marker, const Op *op) {
     }
 }
 
+static void mark_window(Marker *marker, const Op *op) {
+    const bool *used = marker->usage.columns[op->id.i];
+    for (uint32_t k = 0; k < op_sort_keys(op); k++)
+        mark(marker, op_sort_key(op, k).key, op->inputs[0], 0);
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        const WindowFn *fn = window_fn(op, i);
+        if (!used[i]) continue;
+        if (fn) mark(marker, fn->arg, op->inputs[0], 0);
+        else marker->usage.columns[op->inputs[0].i][op->window.from[i]] = true;
+    }
+}
+
 static void mark_inputs(Marker *marker, const Op *op) {
     const bool *used = marker->usage.columns[op->id.i];
     switch (op->kind) {
@@ -232,9 +256,11 @@ static void mark_inputs(Marker *marker, const Op *op) {
         mark_same(marker, op);
         break;
     case OP_JOIN: mark_join(marker, op); break;
+    case OP_WINDOW: mark_window(marker, op); break;
     case OP_UNION: case OP_ZIP: mark_pair(marker, op); break;
     case OP_LIMIT: case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT: mark_same(marker, op); break;
     case OP_SINK:
+        mark(marker, op->sink.key, op->inputs[0], 0);
         for (uint32_t i = 0; i < op->sink.column_count; i++) {
             const SinkColumn *column = &op->sink.columns[i];
             bool nullable = graph_at(marker->graph, column->value)->type->nullable;
@@ -252,7 +278,7 @@ typedef struct Found {
     bool         found;
 } Found;
 
-static void see_effect(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void see_effect(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)scope, (void)wanted;
     Found *effects = self;
     effects->found |= graph_has_effects(effects->graph, *slot);
@@ -265,11 +291,66 @@ bool ops_have_effects(const Graph *graph, const OpId *ops, uint32_t count) {
     return effects.found;
 }
 
-static void see_fault(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+const Expr *op_batch_call(const Graph *graph, const Op *op, const bool *used) {
+    Walk walk = walk_make(graph);
+    walk_start(&walk);
+    for (uint32_t i = 0; i < op->project.count; i++)
+        if ((!used || used[i]) && graph_at(graph, op->project.items[i].expr)->batch)
+            walk_add(&walk, op->project.items[i].expr);
+    for (ExprId id; walk_next(&walk, &id);) {
+        const Expr *node = graph_at(graph, id);
+        if (node->op == EXPR_CALL && node->fn->traits & FN_BATCH) return node;
+    }
+    return nullptr;
+}
+
+static void see_foreign(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
+    (void)scope, (void)wanted;
+    Found *foreign = self;
+    foreign->found |= graph_is_foreign(foreign->graph, *slot);
+}
+
+bool op_is_foreign(const Graph *graph, const Op *op) {
+    Found foreign = {.graph = graph};
+    op_each_expr((Op *)op, &foreign, see_foreign);
+    return foreign.found;
+}
+
+static bool needs_row(const Expr *node) {
+    if (node->op == EXPR_CALL)
+        return (node->fn->traits & (FN_RANDOM | FN_IMPURE | FN_BATCH)) != 0;
+    return node->op == EXPR_COLUMN || node->op == EXPR_RAW ||
+           (node->op == EXPR_PLACE && node->index != PLACE_SOURCE);
+}
+
+// False: the condition needs the row, or there are too many.
+static bool add_condition(Walk *walk, ExprId id, PathConditions *to) {
+    const Expr *node = graph_at(walk->graph, id);
+    if (node->op == EXPR_AND)
+        return add_condition(walk, node->args[0], to) && add_condition(walk, node->args[1], to);
+    walk_start(walk);
+    walk_add(walk, id);
+    bool good = to->count < PATH_CONDITIONS_MAX;
+    for (ExprId below; walk_next(walk, &below);) good &= !needs_row(graph_at(walk->graph, below));
+    if (good) to->items[to->count++] = id;
+    return good;
+}
+
+PathConditions source_path_conditions(const Graph *graph, const SourceOp *source) {
+    PathConditions found = {0};
+    Walk walk = walk_make(graph);
+    bool more = source->key_count > 0;
+    for (uint32_t i = 0; more && i < source->filter_count; i++)
+        more = add_condition(&walk, source->filters[i].pred, &found);
+    return found;
+}
+
+static void see_fault(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)wanted;
     Found *faults = self;
     if (scope == SCOPE_INPUT || scope == SCOPE_RIGHT)
-        faults->found |= graph_faults(faults->graph, *slot);
+        faults->found |= graph_faults(faults->graph, *slot) ||
+                         graph_is_foreign(faults->graph, *slot);
 }
 
 bool op_rejects(const Graph *graph, const Op *op) {
@@ -303,6 +384,10 @@ static bool agg_faults(const Graph *graph, const Agg *agg) {
 // Is column `i`, which counts as read, judged whatever its value is good for?
 static bool is_judged(const Graph *graph, const Op *op, uint32_t i) {
     if (op->kind == OP_PROJECT) return graph_faults(graph, op->project.items[i].expr);
+    if (op->kind == OP_WINDOW) {
+        const WindowFn *fn = window_fn(op, i);
+        return fn && (graph_faults(graph, fn->arg) || fn->kind == WINDOW_SUM);
+    }
     if (op->kind != OP_GROUP || i < op->group.key_count) return false;
     return agg_faults(graph, &op->group.aggs[i - op->group.key_count]);
 }

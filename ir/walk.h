@@ -5,17 +5,17 @@
 #include "ir/graph.h"
 
 // What the columns in an operator's expression are.
-typedef enum Scope {
+typedef enum ColumnScope {
     SCOPE_PARAMS,  // None: parameters and constants only.
     SCOPE_OWN,     // Input 0: the operator's own output columns (filters of a source).
     SCOPE_INPUT,   // Input 0: those of the operator's first input.
     SCOPE_RIGHT,   // Input 1: those of its second input (right keys of a join).
-} Scope;
+} ColumnScope;
 
 // Calls `see` with every expression of `op`, EXPR_NONE left out, in the order of its text form.
 // `see` may replace *slot. `wanted` is the type that the place asks for, where it is one of the
 // few fixed ones, else TYPE_ERROR.
-typedef void ExprSee(void *self, ExprId *slot, Scope scope, TypeKind wanted);
+typedef void ExprSee(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted);
 void op_each_expr(Op *op, void *self, ExprSee *see);
 
 // The same for what belongs to the graph: parameters' defaults and the rejects statement.
@@ -39,8 +39,22 @@ bool walk_next(Walk *walk, ExprId *id);   // Parents before what only they have.
 
 // Does an expression of the operators do more than compute its value?
 bool ops_have_effects(const Graph *graph, const OpId *ops, uint32_t count);
+// The call of a function over batches among those items of a project that are `used` (null: all);
+// null: there is none. Its arguments are columns (frontend/check_batches.c).
+const Expr *op_batch_call(const Graph *graph, const Op *op, const bool *used);
+// Conditions of a source with keys, in whose order rows are judged, up to the first that needs more
+// of a row than the path of its file. Sides of `and` count one by one.
+enum { PATH_CONDITIONS_MAX = 32 };
+typedef struct PathConditions {
+    ExprId   items[PATH_CONDITIONS_MAX];
+    uint32_t count;
+} PathConditions;
+
+PathConditions source_path_conditions(const Graph *graph, const SourceOp *source);
 // Does `op` reject rows that it takes?
 bool op_rejects(const Graph *graph, const Op *op);
+// Does it call functions of the user's C files?
+bool op_is_foreign(const Graph *graph, const Op *op);
 
 // By operator and output column: can the value reach a sink, a predicate or a key, or stand in a
 // reject? False for all columns of operators that no sink needs. An item of a project or an

@@ -207,7 +207,7 @@ static KnownList known_behind(Merger *merger, const Op *op) {
     case OP_PROJECT: learn_project(merger, op, &list); break;
     // Their rows are made anew, or wait: what they do not carry is gone.
     case OP_EXPLODE: case OP_GROUP: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_JOIN:
-    case OP_UNION: case OP_ZIP: case OP_SHUFFLE: case OP_SINK:
+    case OP_UNION: case OP_ZIP: case OP_SHUFFLE: case OP_SINK: case OP_WINDOW:
         break;
     }
     return list;
@@ -219,7 +219,7 @@ typedef struct Slots {
     Rewrite over_input, others;
 } Slots;
 
-static void merge_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void merge_slot(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)wanted;
     Slots *slots = self;
     *slot = rewrite_expr(scope == SCOPE_INPUT ? &slots->over_input : &slots->others, *slot);

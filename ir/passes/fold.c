@@ -159,7 +159,8 @@ static Decision decide_cast(Graph *graph, const Expr *node) {
     if (inner->type == node->type) return (Decision){arg, "has this type already"};
     if (inner->op != EXPR_WIDEN) return undecided;
     ExprId narrow = inner->args[0];
-    bool back = graph_at(graph, narrow)->type == node->type && type_is_integer(node->type);
+    bool back = graph_at(graph, narrow)->type == node->type &&
+                (type_is_integer(node->type) || type_base(inner->type)->kind == TYPE_BYTES);
     if (node->op == EXPR_CAST && back)
         return (Decision){narrow, "takes back the cast inside"};
     if (node->op == EXPR_WIDEN || node->op == EXPR_TO_F64)
@@ -229,7 +230,7 @@ static Decision decide(Graph *graph, const Expr *node) {
     case EXPR_CONCAT: return decide_concat(graph, node);
     case EXPR_ELSE:
         if (graph_at(graph, node->args[0])->faults) return undecided;
-        return (Decision){node->args[0], "what the handler stands behind cannot fault"};
+        return (Decision){node->args[0], "what the handler stands after cannot fault"};
     case EXPR_IN:
         if (node->arg_count != 2) return undecided;
         return (Decision){remake(graph, node, EXPR_EQ, node->args, 2), "is one comparison"};
@@ -241,6 +242,9 @@ static Decision decide(Graph *graph, const Expr *node) {
 // depend on the run.
 static bool can_evaluate(const Graph *graph, const Expr *node) {
     if (!node->arg_count || node->op == EXPR_ELSE) return false;
+    if (node->type->kind == TYPE_TENSOR &&
+        type_elements(node->type) > FOLD_BYTES_MAX / sizeof(Const))
+        return false;
     if (node->op == EXPR_CALL && (node->fn->traits & (FN_IMPURE | FN_RANDOM | FN_EXTERN)))
         return false;
     for (uint32_t i = 0; i < node->arg_count; i++) {

@@ -2,6 +2,8 @@
 
 #include "ir/rewrite.h"
 
+#include <string.h>
+
 enum { ENVS_MAX = 256 };  // Per operator: nested conditions that share nodes would be exponential.
 
 Fact fact_of_type(const Type *type) {
@@ -31,6 +33,11 @@ Fact prover_narrow(Fact fact, Fact by) {
 Env prover_env(Prover *prover) {
     prover->budget = ENVS_MAX;
     return (Env){.serial = ++prover->serials};
+}
+
+void prover_forget(Prover *prover) {
+    if (prover->count) memset(prover->keys, 0, prover->cap * sizeof *prover->keys);
+    prover->count = 0;
 }
 
 static size_t memo_place(const Prover *prover, uint64_t key) {

@@ -50,6 +50,8 @@ typedef struct Prover {
 Fact  fact_of_type(const Type *type);
 Fact  fact_either(Fact a, Fact b);
 Env   prover_env(Prover *prover);  // Of another operator, or after its columns have changed.
+// What was proven is of no use to the operator that comes next.
+void  prover_forget(Prover *prover);
 Proof prover_prove(Prover *prover, const Env *env, ExprId id);
 
 // What holds of nodes where `condition` is `truth`. A null operand makes comparisons false.

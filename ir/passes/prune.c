@@ -38,7 +38,7 @@ static ExprId renumber(void *self, Graph *graph, ExprId id, const ExprId *args) 
     return graph_expr(graph, node, nullptr, 0);
 }
 
-static void renumber_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void renumber_slot(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)scope, (void)wanted;
     *slot = rewrite_expr(self, *slot);
 }
@@ -78,6 +78,26 @@ static void prune_join(const Pruner *pruner, const bool *used, Op *op) {
     }
 }
 
+static void prune_window(const Pruner *pruner, const bool *used, Op *op) {
+    WindowOp *window = &op->window;
+    uint32_t count = 0, fns = 0;
+    uint32_t *numbers = arena_new_array(pruner->graph->arena, uint32_t, window->fn_count + 1);
+    bool *kept = arena_new_array(pruner->graph->arena, bool, window->fn_count + 1);
+    for (uint32_t i = 0; i < op->column_count; i++)
+        if (window_fn(op, i)) kept[window->from[i] & ~WINDOW_OWN] |= used[i];
+    for (uint32_t i = 0; i < window->fn_count; i++) {
+        numbers[i] = fns;
+        if (kept[i]) window->fns[fns++] = window->fns[i];
+    }
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        uint32_t from = window->from[i];
+        if (!used[i]) continue;
+        window->from[count++] = from >= WINDOW_OWN ? numbers[from & ~WINDOW_OWN] | WINDOW_OWN
+                                                   : pruner->columns[op->inputs[0].i][from];
+    }
+    window->fn_count = fns;
+}
+
 // What is copied as it is spelled needs no value; usage left its column out.
 static void prune_sink(const Graph *graph, Op *op) {
     for (uint32_t i = 0; i < op->sink.column_count; i++) {
@@ -90,7 +110,7 @@ static void prune_sink(const Graph *graph, Op *op) {
 // Which output columns stay: computed ones that are used, and what passes through with its input.
 static bool stays(const Pruner *pruner, const Op *op, uint32_t column) {
     switch (op->kind) {
-    case OP_PROJECT: case OP_JOIN: return pruner->usage.columns[op->id.i][column];
+    case OP_PROJECT: case OP_JOIN: case OP_WINDOW: return pruner->usage.columns[op->id.i][column];
     case OP_GROUP: return column < op->group.key_count || pruner->usage.columns[op->id.i][column];
     case OP_FILTER: case OP_EXPLODE: case OP_SORT: case OP_LIMIT: case OP_DISTINCT:
     case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT:
@@ -122,6 +142,7 @@ static void prune_body(const Pruner *pruner, Op *op) {
     case OP_PROJECT: prune_project(used, op); break;
     case OP_GROUP: prune_group(used, op); break;
     case OP_JOIN: prune_join(pruner, used, op); break;
+    case OP_WINDOW: prune_window(pruner, used, op); break;
     case OP_EXPLODE:
         op->explode.column = pruner->columns[op->inputs[0].i][op->explode.column];
         break;
@@ -150,6 +171,10 @@ static void say_dropped(const Pruner *pruner, const Op *op) {
     }
     for (uint32_t i = 0; op->kind == OP_GROUP && i < op->group.agg_count; i++)
         if (!used[op->group.key_count + i]) remark_name(&names, op->group.aggs[i].name);
+    for (uint32_t i = 0; op->kind == OP_WINDOW && i < op->column_count; i++) {
+        const WindowFn *fn = window_fn(op, i);
+        if (fn && !used[i]) remark_name(&names, fn->name);
+    }
     if (names.count)
         remark(pruner->remarks, op->span, "never computed, nobody reads them: %.*s",
                (int)names.text.len, names.text.at);

@@ -16,6 +16,7 @@ static void infer_inputs(Ranges *ranges, const Op *op) {
     for (uint32_t i = 0; i < 2; i++)
         ranges->prover.columns[i] =
             i < op->input_count ? ranges->columns[op->inputs[i].i] : nullptr;
+    prover_forget(&ranges->prover);
     ranges->env = prover_env(&ranges->prover);
 }
 
@@ -57,7 +58,7 @@ static void narrow_columns(Ranges *ranges, ExprId pred, Fact *columns) {
     }
 }
 
-static void see(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void see(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)wanted;
     Ranges *ranges = self;
     ExprId before = *slot;
@@ -133,6 +134,10 @@ static void infer_columns(Ranges *ranges, const Op *op) {
         for (uint32_t i = 0; i < op->column_count; i++)
             if (op->kind != OP_EXPLODE || i != op->explode.column)
                 columns[i] = ranges->prover.columns[0][i];
+        break;
+    case OP_WINDOW:
+        for (uint32_t i = 0; i < op->column_count; i++)
+            if (!window_fn(op, i)) columns[i] = ranges->prover.columns[0][op->window.from[i]];
         break;
     case OP_SINK: break;
     }

@@ -11,6 +11,14 @@ static void say_columns(Remarks *remarks, const Op *op) {
     text_buf_free(&unread.text);
 }
 
+// The path of a file decides by itself.
+static void say_paths(Remarks *remarks, const Graph *graph, const Op *op) {
+    PathConditions by_path = source_path_conditions(graph, &op->source);
+    for (uint32_t i = 0; i < by_path.count; i++)
+        remark(remarks, graph_at(graph, by_path.items[i])->span,
+               "decided by the path: files that it refuses are not opened");
+}
+
 static void say_filter(Remarks *remarks, const Graph *graph, const Op *op,
                        const PreFilter *filter) {
     RemarkNames parsed = {0};
@@ -55,6 +63,7 @@ void pass_reads(PassContext *context) {
             if (node->op == EXPR_COLUMN) op->source.columns[node->index].read = true;
         }
         say_columns(context->remarks, op);
+        if (context->remarks) say_paths(context->remarks, graph, op);
         for (uint32_t f = 0; context->remarks && f < op->source.filter_count; f++)
             say_filter(context->remarks, graph, op, &op->source.filters[f]);
     }

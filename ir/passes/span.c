@@ -29,7 +29,7 @@ static Origin find_origin(const Graph *graph, OpId id, uint32_t column) {
         case OP_FILTER: case OP_EXPLODE: case OP_SORT: case OP_LIMIT: case OP_DISTINCT:
         case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT:
             break;
-        case OP_GROUP: case OP_JOIN: case OP_UNION: case OP_ZIP: case OP_SINK:
+        case OP_GROUP: case OP_JOIN: case OP_UNION: case OP_ZIP: case OP_SINK: case OP_WINDOW:
             return (Origin){OP_NONE, 0};
         }
         id = op->inputs[0];
@@ -45,13 +45,26 @@ static uint32_t carry(Graph *graph, OpId id, RawSpan raw) {
     return op->kind == OP_PROJECT ? carry_project(graph, op, from) : carry_same(graph, op, from);
 }
 
+// Does the source read one word alone as null, and is that what the sink writes?
+static bool nulls_alike(const CsvOptions *from, const CsvOptions *to) {
+    if (from->null_count > 1 || (from->strict_nulls && !from->null_count)) return false;
+    Text read = from->null_count ? from->nulls[0] : TEXT("");
+    Text written = to->null_count ? to->nulls[0] : TEXT("");
+    return text_eq(read, written);
+}
+
+// Nulls that are spelled otherwise, with spaces around, are set right where a source joins them.
 static Origin sink_origin(const Graph *graph, const Op *op, uint32_t i) {
     const SinkColumn *column = &op->sink.columns[i];
-    if (!column->verbatim || graph_at(graph, column->value)->type->nullable)
-        return (Origin){OP_NONE, 0};
-    const Expr *spelling = graph_at(graph, column->spelling);
-    if (spelling->op != EXPR_COLUMN) return (Origin){OP_NONE, 0};
-    return find_origin(graph, op->inputs[0], spelling->index);
+    const Origin none = {OP_NONE, 0};
+    const Expr *spelling = column->verbatim ? graph_at(graph, column->spelling) : nullptr;
+    if (!spelling || spelling->op != EXPR_COLUMN) return none;
+    Origin origin = find_origin(graph, op->inputs[0], spelling->index);
+    if (origin.source.i == OP_NONE.i) return none;
+    const SourceOp *source = &graph_op_at(graph, origin.source)->source;
+    bool nullable = graph_at(graph, column->value)->type->nullable;
+    if (nullable && !nulls_alike(&source->options.csv, &op->sink.options.csv)) return none;
+    return origin;
 }
 
 // How many columns of the sink from `first` on are neighbours in one source.

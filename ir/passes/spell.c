@@ -96,6 +96,10 @@ static void find_origins(const Graph *graph, OpId id, uint32_t column, Origins *
         else find_origins(graph, op->inputs[0], column, origins);
         break;
     case OP_JOIN: find_through_join(graph, op, column, origins); break;
+    case OP_WINDOW:
+        if (window_fn(op, column)) origins->usable = false;
+        else find_origins(graph, op->inputs[0], op->window.from[column], origins);
+        break;
     case OP_UNION:
         find_origins(graph, op->inputs[0], column, origins);
         find_origins(graph, op->inputs[1], op->union_.right_columns[column], origins);
@@ -122,6 +126,12 @@ static uint32_t carry_join(Graph *graph, Op *op, uint32_t side, uint32_t wanted)
     arena_push(graph->arena, op->join.columns, count, cap, column);
     return carry_column(graph, op,
                         side_may_be_absent(op->join.kind, side) ? type_nullable(type) : type);
+}
+
+static uint32_t carry_window(Graph *graph, Op *op, uint32_t wanted) {
+    size_t count = op->column_count, cap = count;
+    arena_push(graph->arena, op->window.from, count, cap, wanted);
+    return carry_column(graph, op, graph_op_at(graph, op->inputs[0])->columns[wanted].type);
 }
 
 static uint32_t carry_union(Speller *speller, Op *op, uint32_t column) {
@@ -157,6 +167,9 @@ static uint32_t carry_on(Speller *speller, Op *op, uint32_t column) {
         side = op->join.columns[column].side;
         from = carry(speller, op->inputs[side], op->join.columns[column].index);
         return from == NOWHERE ? from : carry_join(graph, op, side, from);
+    case OP_WINDOW:
+        from = carry(speller, op->inputs[0], op->window.from[column]);
+        return from == NOWHERE ? from : carry_window(graph, op, from);
     case OP_FILTER: case OP_EXPLODE: case OP_SORT: case OP_LIMIT: case OP_DISTINCT:
     case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT:
         from = carry(speller, op->inputs[0], column);

@@ -1,0 +1,247 @@
+// Which leading steps of a stage for a GPU kernels compute, and why the CPU does the others.
+//
+// A kernel takes columns of the rows that wait in an edge or a sort. It gives the columns that what
+// follows reads. It also gives a byte for each row: zero where the row passes all filters and no
+// expression faults. The CPU judges any other row from the first step on. So a kernel need not say
+// which fault a row has, nor which filter took it out.
+#include "ir/plan_stages.h"
+
+static const char because_edge[] = "kernels take rows of an edge or of a sort";
+static const char because_fork[] = "its rows go several ways";
+static const char because_step[] = "kernels compute no such step";
+static const char because_type[] = "kernels know numbers, times and tensors of numbers";
+static const char because_call[] = "it calls a function that kernels do not have";
+static const char because_whole[] = "kernels compute tensors element by element";
+static const char because_cast[] = "kernels cast only between numbers";
+static const char because_nothing[] = "it computes nothing";
+
+typedef struct Search {
+    const Plan *plan;
+    KernelPart *part;
+    Walk        walk;
+} Search;
+
+bool plan_is_for_gpu(const Plan *plan, const Stage *stage) {
+    return plan->graph->resources[stage->resources.i].on == ON_GPU;
+}
+
+// ---- expressions ----
+
+static bool is_number(const Type *type) {
+    switch (type_base(type)->kind) {
+    case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64: case TYPE_U8:
+    case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F32: case TYPE_F64: case TYPE_DATE:
+    case TYPE_TIMESTAMP: case TYPE_DURATION:
+        return true;
+    case TYPE_DECIMAL: case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST:
+    case TYPE_STRUCT: case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL:
+    case TYPE_ERROR:
+        break;
+    }
+    return false;
+}
+
+static bool has_column(const Type *type) {
+    return type->kind == TYPE_TENSOR ? !type->nullable && is_number(type->elem) : is_number(type);
+}
+
+static const Type *arg_type(const Graph *graph, const Expr *x, uint32_t i) {
+    return type_base(type_element(graph_at(graph, x->args[i])->type));
+}
+
+// Instants of one unit with durations are whole numbers; others round (docs/casts.md).
+static bool is_plain_time(const Graph *graph, const Expr *x) {
+    for (uint32_t i = 0; i < x->arg_count; i++) {
+        const Type *type = arg_type(graph, x, i);
+        if (type->kind == TYPE_TIMESTAMP && type->unit != UNIT_US) return false;
+    }
+    return true;
+}
+
+static bool is_plain_cast(const Graph *graph, const Expr *x) {
+    const Type *from = arg_type(graph, x, 0), *to = type_base(type_element(x->type));
+    if (from == to) return true;
+    return type_is_plain_number(from) && type_is_plain_number(to) && to->kind != TYPE_BOOL;
+}
+
+static bool is_constant_list(const Graph *graph, const Expr *x) {
+    bool constant = x->type->kind == TYPE_TENSOR;
+    for (uint32_t i = 0; constant && i < x->arg_count; i++)
+        constant = graph_at(graph, x->args[i])->op == EXPR_CONST;
+    return constant;
+}
+
+static const char *why_not_node(const Graph *graph, const Expr *x) {
+    if (!has_column(x->type)) return because_type;
+    bool computes = x->op != EXPR_COLUMN && x->op != EXPR_CONST && x->op != EXPR_LIST;
+    if (computes && x->type->kind == TYPE_TENSOR && !graph_is_elementwise(x)) return because_whole;
+    switch (x->op) {
+    case EXPR_COLUMN: return x->input == 0 ? nullptr : because_step;
+    case EXPR_PARAM: return x->type->nullable ? because_type : nullptr;
+    case EXPR_CONST: case EXPR_SOME: case EXPR_NEG: case EXPR_DIV: case EXPR_IDIV:
+    case EXPR_MOD: case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT:
+    case EXPR_GE: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
+    case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_ELSE:
+        return nullptr;
+    case EXPR_ADD: case EXPR_SUB: case EXPR_MUL:
+        return is_plain_time(graph, x) ? nullptr : because_type;
+    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
+        return is_plain_cast(graph, x) ? nullptr : because_cast;
+    case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;
+    case EXPR_LIST: return is_constant_list(graph, x) ? nullptr : because_whole;
+    case EXPR_INDEX: case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE:
+    case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM:
+    case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY:
+    case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+        return because_whole;
+    case EXPR_RAW: case EXPR_PLACE: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT:
+    case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD:
+        return because_type;
+    }
+    return because_call;
+}
+
+static const char *why_not(Search *search, ExprId root) {
+    const Graph *graph = search->plan->graph;
+    const char *reason = nullptr;
+    walk_start(&search->walk);
+    walk_add(&search->walk, root);
+    for (ExprId id; !reason && walk_next(&search->walk, &id);)
+        reason = why_not_node(graph, graph_at(graph, id));
+    return reason;
+}
+
+// ---- members ----
+
+static bool end_part(KernelPart *part, OpId at, const char *reason) {
+    part->rest = at;
+    part->reason = text_of(reason);
+    return false;
+}
+
+static bool take_project(Search *search, const Op *op) {
+    const Graph *graph = search->plan->graph;
+    const bool *used = search->plan->usage.columns[op->id.i];
+    for (uint32_t i = 0; i < op->project.count; i++) {
+        ExprId id = op->project.items[i].expr;
+        if (!used[i] || graph_at(graph, id)->op == EXPR_COLUMN) continue;
+        const char *reason = why_not(search, id);
+        if (reason) return end_part(search->part, op->id, reason);
+    }
+    return true;
+}
+
+// Takes the member into the part. False: nothing from the member on can be taken.
+static bool take_member(Search *search, const Op *op) {
+    const char *reason = because_step;
+    switch (op->kind) {
+    case OP_FILTER: reason = why_not(search, op->filter.pred); break;
+    case OP_PROJECT: return take_project(search, op);
+    case OP_HINT: return true;
+    case OP_EXPLODE: case OP_SAMPLE: case OP_JOIN: case OP_SOURCE: case OP_GROUP: case OP_SORT:
+    case OP_LIMIT: case OP_DISTINCT: case OP_UNION: case OP_ZIP: case OP_SHUFFLE: case OP_SINK:
+    case OP_WINDOW:
+        break;
+    }
+    return !reason || end_part(search->part, op->id, reason);
+}
+
+// ---- what goes in and comes out ----
+
+static const Op *member(const Search *search, const Stage *stage, uint32_t m) {
+    return graph_op_at(search->plan->graph, stage->ops[m]);
+}
+
+KernelItem plan_kernel_item(const Plan *plan, const Stage *stage, uint32_t m, uint32_t column) {
+    for (; m; m--) {
+        const Op *op = graph_op_at(plan->graph, stage->ops[m]);
+        if (op->kind != OP_PROJECT) continue;
+        const Expr *x = graph_at(plan->graph, op->project.items[column].expr);
+        if (x->op != EXPR_COLUMN) break;
+        column = x->index;
+    }
+    return (KernelItem){m, column};
+}
+
+// The columns of the root that the expression of member `m` reads itself. Those of other items are
+// marked with these.
+static void mark_inputs(Search *search, const Stage *stage, uint32_t m, ExprId root) {
+    const Graph *graph = search->plan->graph;
+    walk_start(&search->walk);
+    walk_add(&search->walk, root);
+    for (ExprId id; walk_next(&search->walk, &id);) {
+        const Expr *x = graph_at(graph, id);
+        if (x->op != EXPR_COLUMN) continue;
+        KernelItem item = plan_kernel_item(search->plan, stage, m - 1, x->index);
+        if (!item.member) search->part->inputs[item.column] = true;
+    }
+}
+
+static bool mark_output(Search *search, const Stage *stage, uint32_t m, uint32_t column) {
+    KernelItem item = plan_kernel_item(search->plan, stage, m, column);
+    return item.member && (search->part->outputs[item.member][item.column] = true);
+}
+
+// Do kernels compute anything? They judge filters and what may fault, too.
+static bool mark_columns(Search *search, const Stage *stage) {
+    const Plan *plan = search->plan;
+    KernelPart *part = search->part;
+    bool useful = false;
+    for (uint32_t m = 1; m < part->op_count; m++) {
+        const Op *op = member(search, stage, m);
+        part->outputs[m] = arena_new_array(plan->graph->arena, bool, op->column_count + 1);
+        if (op->kind == OP_FILTER) mark_inputs(search, stage, m, op->filter.pred);
+        useful |= op->kind == OP_FILTER;
+        for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++) {
+            ExprId id = op->project.items[i].expr;
+            if (!plan->usage.columns[op->id.i][i] || graph_at(plan->graph, id)->op == EXPR_COLUMN)
+                continue;
+            mark_inputs(search, stage, m, id);
+            useful |= graph_faults(plan->graph, id);
+        }
+    }
+    uint32_t last = part->op_count - 1;
+    const Op *end = member(search, stage, last);
+    for (uint32_t i = 0; last && i < end->column_count; i++)
+        if (plan->usage.columns[end->id.i][i]) useful |= mark_output(search, stage, last, i);
+    return useful;
+}
+
+// ---- stages ----
+
+// Of an edge and of a sort each column of the rows has a slot in the entries.
+static bool begins_with_slots(const Plan *plan, const Stage *stage) {
+    if (stage->kind != STAGE_ROWS || stage->zip_breaker != BREAKER_NONE) return false;
+    BreakerKind kind = plan->breakers[stage->breaker].kind;
+    return kind == BREAK_EDGE || kind == BREAK_SORT;
+}
+
+static void lay_kernels(Plan *plan, Stage *stage) {
+    const Graph *graph = plan->graph;
+    KernelPart part = {.rest = OP_NONE, .op_count = 1};
+    Search search = {.plan = plan, .part = &part, .walk = walk_make(graph)};
+    uint32_t columns = graph_op_at(graph, stage->root)->column_count;
+    part.inputs = arena_new_array(graph->arena, bool, columns + 1);
+    part.outputs = arena_new_array(graph->arena, bool *, stage->op_count);
+    bool goes_on = stage->op_count > 1 && begins_with_slots(plan, stage);
+    if (stage->op_count > 1 && !goes_on) end_part(&part, stage->ops[1], because_edge);
+    for (; goes_on && part.op_count < stage->op_count; part.op_count += goes_on) {
+        OpId next = stage->ops[part.op_count];
+        bool forks = plan_consumer_count(graph, stage, stage->ops[part.op_count - 1]) > 1;
+        goes_on = forks ? end_part(&part, next, because_fork)
+                        : take_member(&search, graph_op_at(graph, next));
+    }
+    bool useful = mark_columns(&search, stage);
+    if (!useful && op_is_none(part.rest)) end_part(&part, stage->ops[0], because_nothing);
+    if (!useful) part.op_count = 0;
+    stage->kernels = part;
+    if (op_is_none(part.rest)) return;
+    remark(plan->remarks, graph_op_at(graph, part.rest)->span, "on the CPU: %.*s",
+           TEXT_ARG(part.reason));
+}
+
+void plan_kernels(Plan *plan, PlanOptions options) {
+    (void)options;
+    for (size_t i = 0; i < plan->stage_count; i++)
+        if (plan_is_for_gpu(plan, &plan->stages[i])) lay_kernels(plan, &plan->stages[i]);
+}
