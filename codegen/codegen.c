@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/emit_job.h"
+#include "codegen/emit_tensor.h"
 #include "codegen/target.h"
 
 #include <assert.h>
@@ -63,9 +64,10 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     for (uint32_t i = 0; i < plan->breaker_count; i++) {
         BreakerFns fns = emit_breaker(&e, i);
         out.breakers[i] = (BreakerHas){fns.merge, fns.prefix, fns.prefix_more, fns.compare,
-                                        fns.equal, fns.number};
+                                        fns.equal, fns.number, fns.partition, fns.peers};
     }
     emit_setup(&e);
+    emit_tensor_loops(&e);
     emit_debug_close(&e);
     out.sites = e.sites;
     out.site_count = e.site_count;

@@ -123,7 +123,7 @@ void emit_store_at(Emit *e, Val value, Val address, size_t offset) {
     emit_store(e, value, emit_offset(e, address, offset));
 }
 
-static bool is_pair(const Type *type) { return type_is_bytes(type) || type->kind == TYPE_LIST; }
+static bool is_pair(const Type *type) { return type_is_bytes(type) || type_is_sequence(type); }
 
 Value emit_load_value(Emit *e, const Type *type, Val address) {
     Value value = {0};

@@ -45,6 +45,7 @@ typedef struct Site {
 typedef struct Lanes {
     Val active;   // i1: does the row count where the builder stands? Null: all do.
     Val raised;   // i1: did a row that counts fault, or may it have? Null: none.
+    Val kept;     // Of a loop over elements: a slot that keeps `raised` of all of them.
 } Lanes;
 
 // A function with its parts; see emit_part.h.
@@ -52,6 +53,9 @@ typedef struct Body Body;
 
 // The columns of an operator while a row is on its way; see emit_row.h.
 typedef struct Frame Frame;
+
+// A loop over the elements of tensors; see emit_tensor.c.
+typedef struct TensorLoop TensorLoop;
 
 typedef struct Emit {
     Arena       *arena;
@@ -74,9 +78,14 @@ typedef struct Emit {
     bool  columns_are_plain;  // Loading a column of the stage's input is cheap and cannot fault.
     Lanes *lanes;           // Of the column loop being emitted; null: rows.
     bool  faults_fail;      // A fault fails the job: inside `else fail`, upstream of a zip.
+    bool  judges;           // Operators on tensors are judged one by one (emit_tensor.c).
     // Of the module.
+    TensorLoop *tensor_loops;  // Whose functions are not emitted yet.
     Site   *sites;
     size_t  site_count, site_cap;
+    Val    *python_fns;  // The Python functions that stages call.
+    const FnRef **python_refs;
+    size_t  python_count, python_fn_cap, python_ref_cap;
     struct StageEmit *stage;    // Of the function being emitted.
     struct DebugInfo *debug;
     struct ConstCache *types;   // SbType constants by Type.
@@ -182,6 +191,8 @@ void part_add_text(Emit *e, Parts *parts, size_t offset, Text text);  // An SbSt
 Val  parts_struct(Emit *e, Parts *parts, size_t size);
 Val  emit_global(Emit *e, Val initializer, const char *name);         // Private, constant.
 
+// Constants one after the other; null where there is none.
+Val   emit_sequence(Emit *e, Val *items, uint32_t count, const char *name);
 Val   emit_bytes(Emit *e, Text bytes, const char *name);             // A private global, padded.
 Val   emit_null_words(Emit *e, const CsvOptions *csv);               // SbStr[null_count]
 Value emit_text(Emit *e, Text text);                                 // A str constant.

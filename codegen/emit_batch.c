@@ -44,7 +44,8 @@ static Val first_record(Emit *e, Val memory) { return emit_offset(e, memory, BAT
 void batches_open(Emit *e) {
     StageEmit *s = e->stage;
     s->batches = arena_new_array(e->arena, Batch, s->stage->terminal_count + 1);
-    if (s->stage->columns.op_count) return;  // Rows reach the terminals in two ways.
+    // Rows reach the terminals in two ways.
+    if (s->stage->columns.op_count || stage_has_kernels(e, s->stage)) return;
     for (uint32_t i = 0; i < s->stage->terminal_count; i++) {
         const Terminal *terminal = &s->stage->terminals[i];
         if (terminal->is_sink || !can_wait(e, &e->plan->breakers[terminal->index])) continue;

@@ -1,5 +1,6 @@
 // Functions of breakers: merging groups, comparing rows of sorts, equality of join keys.
 #include "codegen/emit_part.h"
+#include "codegen/emit_sort.h"
 #include "codegen/emit_stage.h"
 
 #include <stdio.h>
@@ -58,37 +59,10 @@ static Val order_bits(Emit *e, const Type *base, Value value) {
     return LLVMBuildXor(e->b, wide, emit_i64(e, INT64_MIN), "");
 }
 
-enum { PREFIX_BITS = 128 };  // Of SbBreaker.prefix and prefix_more.
-
-// How many bits of a key the prefix takes if there is room; the whole value but for texts.
-static uint32_t prefix_bits(const Type *base) {
-    enum { F32_BITS = 35 };  // As f64: of its 52 bits after the exponent a f32 uses 23.
-    if (base->kind == TYPE_BOOL) return 1;
-    if (base->kind == TYPE_F32) return F32_BITS;
-    return type_is_bytes(base) ? 64 : 8 * (uint32_t)type_size(base);
-}
-
-// Can the prefix hold a key as a whole, so that the next one may follow?
-static bool fits_prefix(Emit *e, const Type *base) {
-    return !type_is_bytes(base) && !type_is_nested(base) && emit_type(e, base) != e->i128;
-}
-
-// How many keys the prefixes of emit_prefix decide alone.
-static uint32_t keys_decided(Emit *e, const Breaker *breaker) {
-    uint32_t used = 0, k = 0;
-    for (; k < breaker->key_count; k++) {
-        const Type *type = breaker->slots[k].type, *base = type_base(type);
-        if (!fits_prefix(e, base)) break;
-        used += prefix_bits(base) + type->nullable;
-        if (used > PREFIX_BITS) break;
-    }
-    return k;
-}
-
 // The bits of a value left-aligned in 64, in the key's direction; null: it has none. Of a null
 // value the bits are zero.
 static Val prefix_part(Emit *e, const Type *base, Value value, bool descending) {
-    uint32_t width = prefix_bits(base);
+    uint32_t width = sort_key_bits(base);
     if (value.valid && type_is_bytes(base))
         value.a = LLVMBuildSelect(e->b, value.valid, value.a, emit_bytes(e, TEXT(""), "empty"), "");
     Val bits = order_bits(e, base, value);
@@ -127,10 +101,19 @@ static Value text_rest(Emit *e, Value text) {
     return text;
 }
 
+// The bits of a number of 128.
+static Val prefix_of_wide(Emit *e, Value value, bool descending) {
+    Val zero = LLVMConstNull(e->i128), top = shift_up(e, LLVMConstInt(e->i128, 1, false), 127);
+    Val bits = LLVMBuildXor(e->b, value.a, top, "");
+    if (descending) bits = LLVMBuildNot(e->b, bits, "");
+    return value.valid ? LLVMBuildSelect(e->b, value.valid, bits, zero, "") : bits;
+}
+
 // The bits of a value left-aligned in 128; null: it has none.
 static Val prefix_wide(Emit *e, const Type *base, Value value, bool descending) {
+    if (type_is_nested(base)) return nullptr;
+    if (emit_type(e, base) == e->i128) return prefix_of_wide(e, value, descending);
     Val bits = prefix_part(e, base, value, descending);
-    if (!bits) return nullptr;
     Val wide = shift_up(e, LLVMBuildZExt(e->b, bits, e->i128, ""), 64);
     if (!type_is_bytes(base)) return wide;
     Val rest = prefix_part(e, base, text_rest(e, value), descending);
@@ -139,45 +122,44 @@ static Val prefix_wide(Emit *e, const Type *base, Value value, bool descending) 
 
 // As much of the keys as 128 bits hold, the first one on top: for each a bit that tells nulls
 // apart, if there can be any, then the value. The last one may be cut.
-static Val emit_keys(Emit *e, const Breaker *breaker, const Op *op, Val entry) {
+static Val emit_keys(Emit *e, const Breaker *breaker, const SortGroup *group, Val entry) {
+    const Op *op = graph_op_at(e->graph, breaker->op);
     Val all = LLVMConstNull(e->i128);
     uint32_t used = 0;
-    for (uint32_t k = 0; k < breaker->key_count && used < PREFIX_BITS; k++) {
-        SortKey key = op->sort.keys[k];
+    for (uint32_t k = group->first; k < group->end; k++) {
+        SortKey key = op_sort_key(op, k);
         const Type *base = type_base(breaker->slots[k].type);
         Value value = slot_load(e, &breaker->slots[k], entry);
-        if (value.valid) {
+        if (value.valid && !(k == group->first && group->past_null)) {
             Val late = key.nulls_first ? value.valid : LLVMBuildNot(e->b, value.valid, "");
             Val bit = LLVMBuildZExt(e->b, late, e->i128, "");
-            all = LLVMBuildOr(e->b, all, shift_up(e, bit, PREFIX_BITS - 1 - used++), "");
+            all = LLVMBuildOr(e->b, all, shift_up(e, bit, SORT_GROUP_BITS - 1 - used++), "");
         }
-        Val bits = used < PREFIX_BITS ? prefix_wide(e, base, value, key.descending) : nullptr;
+        Val bits = used < SORT_GROUP_BITS ? prefix_wide(e, base, value, key.descending) : nullptr;
         if (bits) all = LLVMBuildOr(e->b, all, shift_down(e, bits, used), "");
-        if (!fits_prefix(e, base)) break;
-        used += prefix_bits(base);
+        used += sort_key_bits(base);
     }
     return all;
 }
 
-// `shift` 64: the first 64 bits of the keys; 0: those that follow.
-static Val emit_prefix(Emit *e, const Breaker *breaker, uint32_t index, uint32_t shift) {
-    const Op *op = graph_op_at(e->graph, breaker->op);
-    Val fn = begin_function(e, shift ? "prefix" : "prefix_more", index, e->i64, 1);
-    Val keys = emit_keys(e, breaker, op, LLVMGetParam(fn, 0));
+// `shift` 64: the first 64 bits of a group; 0: those that follow.
+static Val emit_group_bits(Emit *e, uint32_t index, const SortGroup *group, uint32_t shift,
+                           const char *name) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    Val fn = begin_function(e, name, index, e->i64, 1);
+    Val keys = emit_keys(e, breaker, group, LLVMGetParam(fn, 0));
     LLVMBuildRet(e->b, LLVMBuildTrunc(e->b, shift_down(e, keys, shift), e->i64, ""));
     return fn;
 }
 
-// Do the keys go on after 64 bits?
-static bool has_more(Emit *e, const Breaker *breaker) {
-    uint32_t used = 0;
-    for (uint32_t k = 0; k < breaker->key_count && used <= 64; k++) {
-        const Type *type = breaker->slots[k].type, *base = type_base(type);
-        if (type_is_bytes(base)) return true;
-        if (!fits_prefix(e, base)) return false;
-        used += prefix_bits(base) + type->nullable;
+static void emit_sort_parts(Emit *e, uint32_t index, const SortParts *parts) {
+    for (uint32_t i = 0; i < parts->count; i++) {
+        const SortPart *part = &parts->items[i];
+        if (part->kind != SB_SORT_BITS) continue;
+        char name[32];
+        snprintf(name, sizeof name, SORT_PART_NAME, i);
+        emit_group_bits(e, index, &part->group, part->shift, name);
     }
-    return used > 64;
 }
 
 // A shuffle's rows carry their draw as the hash.
@@ -237,19 +219,50 @@ static void compare_key(Emit *e, const Slot *slot, SortKey key, Val x, Val y) {
     emit_at(e, end);
 }
 
-// Compares rows of equal prefixes: by the keys that those do not hold. Null: they hold all.
-static Val emit_compare_rows(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
-    uint32_t decided = keys_decided(e, breaker);
-    if (decided == breaker->key_count) return nullptr;
-    Val fn = begin_function(e, "compare", index, e->i32, 2);
-    for (uint32_t k = decided; k < breaker->key_count; k++) {
+// Compares rows by the keys from `from` to `to`. Null: there are none.
+static Val emit_compare_keys(Emit *e, uint32_t index, const char *name, uint32_t from,
+                             uint32_t to) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    if (from == to) return nullptr;
+    Val fn = begin_function(e, name, index, e->i32, 2);
+    for (uint32_t k = from; k < to; k++) {
         part_split(e);
-        compare_key(e, &breaker->slots[k], op->sort.keys[k], LLVMGetParam(fn, 0),
+        compare_key(e, &breaker->slots[k], op_sort_key(op, k), LLVMGetParam(fn, 0),
                     LLVMGetParam(fn, 1));
     }
     LLVMBuildRet(e->b, emit_i32(e, 0));
     part_join(e, 0);
     return fn;
+}
+
+// Rows without a key are in the order in which they came.
+static Val emit_came(Emit *e, uint32_t index) {
+    Val fn = begin_function(e, "prefix", index, e->i64, 1);
+    LLVMBuildRet(e->b, emit_load_at(e, e->i64, LLVMGetParam(fn, 0), offsetof(SbEntry, order), ""));
+    return fn;
+}
+
+static BreakerFns emit_sort(Emit *e, uint32_t index) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    if (!breaker->ordered) return (BreakerFns){.prefix = emit_came(e, index)};
+    const SortParts parts = sort_parts(e->arena, breaker);
+    BreakerFns fns = {.prefix = emit_group_bits(e, index, &parts.prefix, 64, "prefix")};
+    if (parts.prefix.used > 64)
+        fns.prefix_more = emit_group_bits(e, index, &parts.prefix, 0, "prefix_more");
+    // The prefixes hold the other keys.
+    fns.compare = emit_compare_keys(e, index, "compare", parts.decided, breaker->ordered);
+    emit_sort_parts(e, index, &parts);
+    return fns;
+}
+
+static BreakerFns emit_sort_of(Emit *e, uint32_t index, const Op *op) {
+    BreakerFns fns = emit_sort(e, index);
+    if (op->kind != OP_WINDOW) return fns;
+    uint32_t keys = op->window.key_count;
+    fns.partition = emit_compare_keys(e, index, "partition", 0, keys);
+    fns.peers = emit_compare_keys(e, index, "peers", keys, keys + op->window.sort_count);
+    return fns;
 }
 
 BreakerFns emit_breaker(Emit *e, uint32_t index) {
@@ -259,10 +272,7 @@ BreakerFns emit_breaker(Emit *e, uint32_t index) {
     case BREAK_GROUP: return (BreakerFns){.merge = emit_group_merge(e, index)};
     case BREAK_SORT:
         if (op->kind == OP_SHUFFLE) return (BreakerFns){.prefix = emit_draw(e, index)};
-        return (BreakerFns){
-            .prefix = emit_prefix(e, breaker, index, 64),
-            .prefix_more = has_more(e, breaker) ? emit_prefix(e, breaker, index, 0) : nullptr,
-            .compare = emit_compare_rows(e, breaker, op, index)};
+        return emit_sort_of(e, index, op);
     case BREAK_JOIN:
         return (BreakerFns){.equal = emit_join_equal(e, breaker, index),
                             .number = emit_join_number(e, breaker, index)};

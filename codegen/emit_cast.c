@@ -146,7 +146,7 @@ static Value cast_by_library(Emit *e, Frame *frame, const Expr *x, Value value, 
 
 static Value cast_present(Emit *e, Frame *frame, const Expr *x, Value value) {
     const Type *from = cast_from(e, x), *to = type_base(x->type);
-    if (from == to) return value;
+    if (from == to || (from->kind == TYPE_STR && to->kind == TYPE_BYTES)) return value;
     if (type_is_plain_number(from) && type_is_plain_number(to))
         return (Value){.a = cast_plain(e, frame, x, value.a)};
     if (type_cast_scales(from, to)) return (Value){.a = emit_cast_scaled(e, frame, x, value.a)};

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-// `bytes` of scratch; out of memory leaves the row.
-static Val scratch(Emit *e, Frame *frame, Span span, Val bytes) {
+Val emit_scratch(Emit *e, Frame *frame, Span span, Val bytes) {
     Val memory = emit_callv(e, "sb_take", e->ptr, arg(emit_call_context(e)), arg(bytes));
     Val none = LLVMBuildICmp(e->b, LLVMIntEQ, memory, LLVMConstNull(e->ptr), "");
     emit_fault_if(e, frame, span, none, emit_i32(e, SB_FAULT_TOO_LARGE), (Detail){0});
@@ -19,7 +18,7 @@ static Value emit_concat(Emit *e, Frame *frame, const Expr *x) {
         parts[i] = emit_expr(e, frame, x->args[i]);
         total = LLVMBuildAdd(e->b, total, parts[i].b, "");
     }
-    Val memory = scratch(e, frame, x->span, total), at = memory;
+    Val memory = emit_scratch(e, frame, x->span, total), at = memory;
     for (uint32_t i = 0; i < x->arg_count; i++) {
         LLVMBuildMemCpy(e->b, at, 1, parts[i].a, 1, parts[i].b);
         at = emit_index(e, e->i8, at, parts[i].b);
@@ -50,7 +49,7 @@ static Value emit_struct(Emit *e, Frame *frame, const Expr *x) {
 static Value emit_list(Emit *e, Frame *frame, const Expr *x) {
     const Type *elem = type_base(x->type)->elem;
     size_t stride = type_size(elem);
-    Val memory = scratch(e, frame, x->span, emit_i64(e, (int64_t)(stride * x->arg_count)));
+    Val memory = emit_scratch(e, frame, x->span, emit_i64(e, (int64_t)(stride * x->arg_count)));
     for (uint32_t i = 0; i < x->arg_count; i++) {
         Value value = emit_expr(e, frame, x->args[i]);
         emit_store_value(e, elem, value, emit_offset(e, memory, stride * i));
@@ -70,9 +69,23 @@ static Value emit_field(Emit *e, Frame *frame, const Expr *x) {
     return value;
 }
 
+// A part of a tensor lies in the memory of the tensor.
+static Value emit_tensor_part(Emit *e, Frame *frame, const Expr *x, Value tensor, Val index) {
+    const Type *type = type_base(graph_at(e->graph, x->args[0])->type);
+    int64_t elements = (int64_t)type_elements(type) / type->shape[0];
+    Val outside = LLVMBuildICmp(e->b, LLVMIntUGE, index, emit_i64(e, type->shape[0]), "");
+    emit_fault_if(e, frame, x->span, outside, emit_i32(e, SB_FAULT_OUT_OF_BOUNDS), (Detail){0});
+    Val bytes = emit_i64(e, elements * (int64_t)type_size(type->elem));
+    Val at = emit_index(e, e->i8, tensor.a, LLVMBuildMul(e->b, index, bytes, ""));
+    if (type->rank == 1) return emit_load_value(e, type->elem, at);
+    return (Value){.a = at, .b = emit_i64(e, elements)};
+}
+
 static Value emit_element(Emit *e, Frame *frame, const Expr *x) {
     Value list = emit_expr(e, frame, x->args[0]), index = emit_expr(e, frame, x->args[1]);
-    const Type *elem = type_base(graph_at(e->graph, x->args[0])->type)->elem;
+    const Type *type = type_base(graph_at(e->graph, x->args[0])->type);
+    if (type->kind == TYPE_TENSOR) return emit_tensor_part(e, frame, x, list, index.a);
+    const Type *elem = type->elem;
     Val outside = LLVMBuildICmp(e->b, LLVMIntUGE, index.a, list.b, "");
     emit_fault_if(e, frame, x->span, outside, emit_i32(e, SB_FAULT_OUT_OF_BOUNDS), (Detail){0});
     Val offset = LLVMBuildMul(e->b, index.a, emit_i64(e, (int64_t)type_size(elem)), "");

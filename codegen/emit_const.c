@@ -91,7 +91,7 @@ static Val scalar_const(Emit *e, const Type *base, const Const *value) {
 Value emit_const(Emit *e, const Type *type, const Const *value) {
     const Type *base = type_base(type);
     Value out = {0};
-    bool pair = type_is_bytes(base) || base->kind == TYPE_LIST;
+    bool pair = type_is_bytes(base) || type_is_sequence(base);
     if (type->nullable) out.valid = emit_i1(e, !value->is_null);
     if (value->is_null || base->kind == TYPE_NULL) {
         out.a = LLVMConstNull(emit_type(e, base));
@@ -105,7 +105,7 @@ Value emit_const(Emit *e, const Type *type, const Const *value) {
         Value text = emit_text(e, value->text);
         out.a = text.a;
         out.b = text.b;
-    } else if (base->kind == TYPE_LIST || base->kind == TYPE_STRUCT) {
+    } else if (type_is_nested(base)) {
         Val memory = private_global(e, emit_const_memory(e, base, value), "value", 16);
         if (base->kind == TYPE_STRUCT) {
             out.a = memory;
@@ -147,6 +147,11 @@ Val emit_global(Emit *e, Val initializer, const char *name) {
     return private_global(e, initializer, name, 16);
 }
 
+Val emit_sequence(Emit *e, Val *items, uint32_t count, const char *name) {
+    if (!count) return LLVMConstNull(e->ptr);
+    return emit_global(e, LLVMConstStructInContext(e->ctx, items, count, true), name);
+}
+
 static Val list_items(Emit *e, const Type *elem, const Const *value) {
     Val *items = arena_new_array(e->arena, Val, value->item_count + 1);
     for (uint32_t i = 0; i < value->item_count; i++)
@@ -163,7 +168,7 @@ static void base_parts(Emit *e, const Type *base, const Const *value, Parts *par
     } else if (type_is_bytes(base)) {
         part_add(e, parts, 0, emit_bytes(e, value->text, "text"), 8);
         part_add(e, parts, 8, emit_i64(e, (int64_t)value->text.len), 8);
-    } else if (base->kind == TYPE_LIST) {
+    } else if (type_is_sequence(base)) {
         part_add(e, parts, 0, list_items(e, base->elem, value), 8);
         part_add(e, parts, 8, emit_i64(e, value->item_count), 8);
     } else if (base->kind == TYPE_STRUCT) {
@@ -206,6 +211,12 @@ static Val struct_fields(Emit *e, const Type *type) {
                           "fields", 16);
 }
 
+static Val tensor_shape(Emit *e, const Type *type) {
+    Val sizes[TENSOR_RANK_MAX];
+    for (uint32_t i = 0; i < type->rank; i++) sizes[i] = emit_i32(e, type->shape[i]);
+    return private_global(e, LLVMConstArray2(e->i32, sizes, type->rank), "shape", 16);
+}
+
 static Val sbtype_constant(Emit *e, const Type *type) {
     const Type *base = type_base(type);
     Parts *parts = arena_new_of(e->arena, Parts);
@@ -222,12 +233,16 @@ static Val sbtype_constant(Emit *e, const Type *type) {
         part_add(e, parts, offsetof(SbType, fields), struct_fields(e, type), 8);
         part_add(e, parts, offsetof(SbType, field_count), emit_i32(e, type->field_count), 4);
     }
+    if (type->kind == TYPE_TENSOR) {
+        part_add(e, parts, offsetof(SbType, rank), emit_i32(e, type->rank), 4);
+        part_add(e, parts, offsetof(SbType, shape), tensor_shape(e, type), 8);
+    }
     return parts_struct(e, parts, sizeof(SbType));
 }
 
 static_assert((int)SB_BOOL == (int)TYPE_BOOL && (int)SB_F64 == (int)TYPE_F64 &&
               (int)SB_DECIMAL == (int)TYPE_DECIMAL && (int)SB_DATE == (int)TYPE_DATE &&
-              (int)SB_LIST == (int)TYPE_LIST && (int)SB_STRUCT == (int)TYPE_STRUCT,
+              (int)SB_LIST == (int)TYPE_LIST && (int)SB_TENSOR == (int)TYPE_TENSOR,
               "SbKind mirrors TypeKind");
 
 Val emit_sbtype(Emit *e, const Type *type) {

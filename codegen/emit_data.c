@@ -2,6 +2,7 @@
 #include "codegen/emit_format.h"
 #include "codegen/emit_group.h"
 #include "codegen/emit_job.h"
+#include "codegen/emit_sort.h"
 
 #include "ir/pass.h"
 
@@ -12,15 +13,10 @@
 
 static Val byte(const Emit *e, uint64_t value) { return emit_int(e, e->i8, value); }
 
-static Val table(Emit *e, Val *items, uint32_t count, const char *name) {
-    if (!count) return LLVMConstNull(e->ptr);
-    return emit_global(e, LLVMConstStructInContext(e->ctx, items, count, true), name);
-}
-
 static Val numbers(Emit *e, const uint32_t *items, uint32_t count) {
     Val *values = arena_new_array(e->arena, Val, count + 1);
     for (uint32_t i = 0; i < count; i++) values[i] = emit_i32(e, items[i]);
-    return table(e, values, count, "numbers");
+    return emit_sequence(e, values, count, "numbers");
 }
 
 static Text step_label(const Emit *e, StepId step) {
@@ -59,9 +55,9 @@ static Val param_constant(Emit *e, const Param *param) {
 
 uint32_t op_last_step(const Graph *graph, OpId id) {
     const Op *op = graph_op_at(graph, id);
+    while (op->step.i == STEP_NONE.i && op->input_count) op = graph_op_at(graph, op->inputs[0]);
     if (op->kind == OP_SOURCE && op->source.filter_count)
         return op->source.filters[op->source.filter_count - 1].step.i;
-    while (op->step.i == STEP_NONE.i && op->input_count) op = graph_op_at(graph, op->inputs[0]);
     return op->step.i;
 }
 
@@ -146,7 +142,7 @@ static Val source_fields(Emit *e, const SourceOp *source) {
         PART(&parts, SbField, offset, emit_i64(e, (int64_t)record_offset(source, i)));
         fields[i] = parts_struct(e, &parts, sizeof(SbField));
     }
-    return table(e, fields, source->column_count, "columns");
+    return emit_sequence(e, fields, source->column_count, "columns");
 }
 
 static Val null_words(Emit *e, const CsvOptions *csv) {
@@ -156,7 +152,7 @@ static Val null_words(Emit *e, const CsvOptions *csv) {
         part_add_text(e, &parts, 0, csv->nulls[i]);
         words[i] = parts_struct(e, &parts, sizeof(SbStr));
     }
-    return table(e, words, csv->null_count, "nulls");
+    return emit_sequence(e, words, csv->null_count, "nulls");
 }
 
 // Inline rows: entries as load_record (emit_entries.c) reads them.
@@ -173,7 +169,7 @@ static Val inline_rows(Emit *e, const SourceOp *source) {
         }
         rows[r] = emit_global(e, parts_struct(e, &parts, end), "row");
     }
-    return table(e, rows, source->row_count, "rows");
+    return emit_sequence(e, rows, source->row_count, "rows");
 }
 
 // Does an expression that the flow computes ask for the line of its row?
@@ -184,6 +180,16 @@ static bool wants_lines(const Emit *e) {
     for (size_t i = 0; i < e->plan->breaker_count; i++)
         if (e->plan->breakers[i].place_offset != SIZE_MAX) return true;
     return false;
+}
+
+static Val key_fields(Emit *e, const SourceOp *source) {
+    Val *fields = arena_new_array(e->arena, Val, source->key_count + 1);
+    for (uint32_t i = 0; i < source->key_count; i++) {
+        Parts parts = {0};
+        part_add_text(e, &parts, offsetof(SbField, name), source->keys[i].name);
+        fields[i] = parts_struct(e, &parts, sizeof(SbField));
+    }
+    return emit_sequence(e, fields, source->key_count, "keys");
 }
 
 static Val source_constant(Emit *e, OpId id) {
@@ -210,6 +216,8 @@ static Val source_constant(Emit *e, OpId id) {
     PART(&parts, SbSource, fails, byte(e, e->plan->fails[op->id.i]));
     if (source->kind == SOURCE_INLINE) PART(&parts, SbSource, rows, inline_rows(e, source));
     PART(&parts, SbSource, row_count, emit_i64(e, source->row_count));
+    if (source->key_count > 0) PART(&parts, SbSource, keys, key_fields(e, source));
+    PART(&parts, SbSource, key_count, emit_i32(e, source->key_count));
     return parts_struct(e, &parts, sizeof(SbSource));
 }
 
@@ -222,7 +230,7 @@ static Val sink_fields(Emit *e, const SinkOp *sink) {
         PART(&parts, SbField, type, emit_sbtype(e, type));
         fields[i] = parts_struct(e, &parts, sizeof(SbField));
     }
-    return table(e, fields, sink->column_count, "columns");
+    return emit_sequence(e, fields, sink->column_count, "columns");
 }
 
 static Val sink_constant(Emit *e, OpId id) {
@@ -234,6 +242,7 @@ static Val sink_constant(Emit *e, OpId id) {
     const SinkFormat *format = sink_format_of(&op->sink);
     part_add_text(e, &parts, offsetof(SbSink, header),
                   format->header ? format->header(e, &op->sink) : TEXT(""));
+    part_add_text(e, &parts, offsetof(SbSink, shape), op->sink.shape);
     PART(&parts, SbSink, quote, byte(e, (uint8_t)op->sink.options.csv.quote));
     PART(&parts, SbSink, columns, sink_fields(e, &op->sink));
     PART(&parts, SbSink, column_count, emit_i32(e, op->sink.column_count));
@@ -257,7 +266,7 @@ static Val entry_type(Emit *e, const Breaker *breaker) {
     PART(&parts, SbType, kind, byte(e, SB_STRUCT));
     PART(&parts, SbType, size, emit_i32(e, (uint32_t)breaker->entry_bytes));
     PART(&parts, SbType, align, emit_i32(e, 16));
-    PART(&parts, SbType, fields, table(e, fields, breaker->slot_count, "fields"));
+    PART(&parts, SbType, fields, emit_sequence(e, fields, breaker->slot_count, "fields"));
     PART(&parts, SbType, field_count, emit_i32(e, breaker->slot_count));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbType)), "entry_type");
 }
@@ -297,7 +306,7 @@ static Val held_table(Emit *e, const Breaker *breaker, uint32_t *count) {
     }
     if (breaker->place_offset != SIZE_MAX)
         items[(*count)++] = held_constant(e, breaker->place_offset, nullptr, TEXT("place"));
-    return table(e, items, *count, "held");
+    return emit_sequence(e, items, *count, "held");
 }
 
 static Val external(Emit *e, const char *format, uint32_t index, const char *level) {
@@ -308,6 +317,36 @@ static Val external(Emit *e, const char *format, uint32_t index, const char *lev
     return fn ? fn : LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, &e->ptr, 1, false));
 }
 
+// The names of functions for bits are those of emit_breaker.c.
+static Val sort_table(Emit *e, uint32_t index, const char *level, uint32_t *count) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    const SortParts parts = sort_parts(e->arena, breaker);
+    Val *items = arena_new_array(e->arena, Val, parts.count + 1);
+    *count = parts.count;
+    for (uint32_t i = 0; i < parts.count; i++) {
+        const SortPart *from = &parts.items[i];
+        const Slot *slot = &breaker->slots[from->key];
+        char name[32];
+        snprintf(name, sizeof name, "sb_" SORT_PART_NAME "_%%u", i);
+        uint64_t valid = slot->type->nullable ? slot->offset + type_size(type_base(slot->type))
+                                              : UINT32_MAX;
+        Parts part = {0};
+        if (from->kind == SB_SORT_BITS)
+            PART(&part, SbSortPart, bits, external(e, name, index, level));
+        if (from->kind == SB_SORT_TEXT) {
+            PART(&part, SbSortPart, text_offset, emit_i32(e, (uint32_t)slot->offset));
+            PART(&part, SbSortPart, valid_offset, emit_i32(e, (uint32_t)valid));
+            PART(&part, SbSortPart, known, emit_i32(e, from->known));
+        }
+        PART(&part, SbSortPart, kind, byte(e, from->kind));
+        if (from->kind == SB_SORT_TEXT)
+            PART(&part, SbSortPart, descending, byte(e, op_sort_key(op, from->key).descending));
+        items[i] = parts_struct(e, &part, sizeof(SbSortPart));
+    }
+    return emit_sequence(e, items, parts.count, "sort");
+}
+
 static SbJoinWants join_wants(const Op *op) {
     switch (op->join.kind) {
     case JOIN_SEMI: case JOIN_ANTI: return SB_JOIN_ONE;
@@ -315,6 +354,57 @@ static SbJoinWants join_wants(const Op *op) {
     case JOIN_INNER: case JOIN_LEFT: break;
     }
     return SB_JOIN_MATCHES;
+}
+
+// ---- windows ----
+
+static_assert((int)SB_WINDOW_ROW_NUMBER == (int)WINDOW_ROW_NUMBER);
+static_assert((int)SB_WINDOW_SESSION == (int)WINDOW_SESSION);
+static_assert((int)SB_WINDOW_MAX == (int)WINDOW_MAX);
+static_assert((int64_t)SB_FRAME_ALL == (int64_t)FRAME_ALL);
+
+static Val window_fn_constant(Emit *e, const Breaker *breaker, uint32_t i) {
+    const WindowFn *fn = &graph_op_at(e->graph, breaker->op)->window.fns[i];
+    const Slot *result = &breaker->slots[breaker->result_slots[i]];
+    Parts parts = {0};
+    PART(&parts, SbWindowFn, kind, byte(e, fn->kind));
+    PART(&parts, SbWindowFn, range, byte(e, fn->frame.unit == FRAME_RANGE));
+    const Slot *value = breaker->value_slots[i] == SLOT_NONE
+                            ? nullptr : &breaker->slots[breaker->value_slots[i]];
+    if (value) PART(&parts, SbWindowFn, type, emit_sbtype(e, value->type));
+    PART(&parts, SbWindowFn, result, emit_sbtype(e, result->type));
+    if (value) PART(&parts, SbWindowFn, value_offset, emit_i32(e, (uint32_t)value->offset));
+    PART(&parts, SbWindowFn, result_offset, emit_i32(e, (uint32_t)result->offset));
+    PART(&parts, SbWindowFn, n, emit_i64(e, fn->n));
+    PART(&parts, SbWindowFn, back, emit_i64(e, fn->frame.back));
+    PART(&parts, SbWindowFn, ahead, emit_i64(e, fn->frame.ahead));
+    return parts_struct(e, &parts, sizeof(SbWindowFn));
+}
+
+// The functions whose results somebody reads.
+static Val window_table(Emit *e, const JobData *data, uint32_t index) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    const WindowOp *window = &graph_op_at(e->graph, breaker->op)->window;
+    Val *items = arena_new_array(e->arena, Val, window->fn_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < window->fn_count; i++)
+        if (breaker->result_slots[i] != SLOT_NONE)
+            items[count++] = window_fn_constant(e, breaker, i);
+    Parts parts = {0};
+    if (data->breakers[index].partition)
+        PART(&parts, SbWindow, partition, external(e, "sb_partition_%u", index,
+                                                   data->lowest_level));
+    if (data->breakers[index].peers)
+        PART(&parts, SbWindow, peers, external(e, "sb_peers_%u", index, data->lowest_level));
+    PART(&parts, SbWindow, fns, emit_sequence(e, items, count, "window_fns"));
+    PART(&parts, SbWindow, fn_count, emit_i32(e, count));
+    if (window->sort_count) {
+        const Slot *key = &breaker->slots[window->key_count];
+        PART(&parts, SbWindow, key, emit_sbtype(e, key->type));
+        PART(&parts, SbWindow, key_offset, emit_i32(e, (uint32_t)key->offset));
+        PART(&parts, SbWindow, descending, byte(e, window->sort[0].descending));
+    }
+    return emit_global(e, parts_struct(e, &parts, sizeof(SbWindow)), "window");
 }
 
 static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
@@ -344,6 +434,13 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
         PART(&parts, SbBreaker, prefix_more, external(e, "sb_prefix_more_%u", index, level));
     if (data->breakers[index].compare)
         PART(&parts, SbBreaker, compare, external(e, "sb_compare_%u", index, level));
+    if (breaker->kind == BREAK_SORT && breaker->ordered) {
+        uint32_t count;
+        PART(&parts, SbBreaker, parts, sort_table(e, index, level, &count));
+        PART(&parts, SbBreaker, part_count, emit_i32(e, count));
+    }
+    if (breaker->kind == BREAK_SORT && op->kind == OP_WINDOW)
+        PART(&parts, SbBreaker, window, window_table(e, data, index));
     if (data->breakers[index].equal)
         PART(&parts, SbBreaker, equal, external(e, "sb_equal_%u", index, level));
     if (data->breakers[index].number)
@@ -421,7 +518,12 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
          emit_i32(e, e->graph->resources[stage->resources.i].concurrency));
     PART(&parts, SbStage, memory, emit_i64(e, stage->memory));
     PART(&parts, SbStage, batch, emit_i64(e, stage->batch));
+    PART(&parts, SbStage, timeout, emit_i64(e, stage->timeout));
     PART(&parts, SbStage, row_bytes, emit_i64(e, (int64_t)stage->row_bytes));
+    PART(&parts, SbStage, calls, stage_batch(e, stage));
+    PART(&parts, SbStage, kernels, stage_kernels(e, stage));
+    PART(&parts, SbStage, gpu,
+         byte(e, e->graph->resources[stage->resources.i].on == ON_GPU));
     return parts_struct(e, &parts, sizeof(SbStage));
 }
 
@@ -433,7 +535,7 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
 
 static void list_parts(Emit *e, Parts *parts, size_t offset, Val *items, size_t count,
                        const char *name) {
-    part_add(e, parts, offset, table(e, items, (uint32_t)count, name), 8);
+    part_add(e, parts, offset, emit_sequence(e, items, (uint32_t)count, name), 8);
     part_add(e, parts, offset + 8, emit_i32(e, (uint32_t)count), 4);
 }
 
@@ -445,7 +547,7 @@ static Val resource_names(Emit *e) {
         part_add_text(e, &parts, 0, plan->resources[i]);
         names[i] = parts_struct(e, &parts, sizeof(SbStr));
     }
-    return table(e, names, (uint32_t)plan->resource_count, "resources");
+    return emit_sequence(e, names, (uint32_t)plan->resource_count, "resources");
 }
 
 // An ELF note: the lengths of owner and content, a type, the owner, the content.
@@ -485,7 +587,7 @@ void emit_job_data(Emit *e, const JobData *data) {
     list_parts(e, &parts, offsetof(SbJob, sources), sources, plan->source_count, "sources");
     list_parts(e, &parts, offsetof(SbJob, sinks), sinks, plan->sink_count, "sinks");
     list_parts(e, &parts, offsetof(SbJob, breakers), breakers, plan->breaker_count, "breakers");
-    Val stage_table = table(e, stages, (uint32_t)plan->stage_count, "stages");
+    Val stage_table = emit_sequence(e, stages, (uint32_t)plan->stage_count, "stages");
     LLVMSetGlobalConstant(stage_table, false);  // The runtime sets `run` at start.
     part_add(e, &parts, offsetof(SbJob, stages), stage_table, 8);
     PART(&parts, SbJob, stage_count, emit_i32(e, (uint32_t)plan->stage_count));
@@ -495,6 +597,7 @@ void emit_job_data(Emit *e, const JobData *data) {
     PART(&parts, SbJob, resource_count, emit_i32(e, (uint32_t)plan->resource_count));
     bool csv = format_info(graph->rejects.format)->records == FORMAT_RECORDS_CSV;
     PART(&parts, SbJob, rejects_form, byte(e, csv ? SB_RECORDS_CSV : SB_RECORDS_JSONL));
+    PART(&parts, SbJob, python, job_python(e));  // Of the stages above.
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");
     LLVMSetLinkage(job, LLVMExternalLinkage);
     emit_job_mark(e);

@@ -40,7 +40,7 @@ static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset
         e->faults_fail = fails;
         return value;
     }
-    if (type_is_bytes(base) || base->kind == TYPE_LIST) {
+    if (type_is_bytes(base) || type_is_sequence(base)) {
         Val pair = emit_call(e, symbol, e->str_pair, args, count);
         return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),
                        LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
@@ -55,6 +55,14 @@ static Value load_group(Emit *e, Frame *frame, uint32_t column) {
     const Agg *agg = &op->group.aggs[column - keys];
     Value value = load_aggregate(e, frame, agg, frame->breaker->state_offsets[column - keys]);
     return emit_as_type(e, op->columns[column].type, value);
+}
+
+static Value load_windowed(Emit *e, Frame *frame, uint32_t column) {
+    const Breaker *breaker = frame->breaker;
+    const WindowFn *fn = window_fn(frame->op, column);
+    uint32_t slot = fn ? breaker->result_slots[fn - frame->op->window.fns]
+                       : breaker->slot_of[frame->op->window.from[column]];
+    return slot_load(e, &breaker->slots[slot], frame->entry);
 }
 
 // A join's right rows without a match: the left side is null.
@@ -133,6 +141,8 @@ static void set_loader(Emit *e, Frame *frame) {
     if (stage->kind == STAGE_UNMATCHED) frame->load = load_unmatched;
     else if (stage->zip_breaker != BREAKER_NONE) frame->load = load_zipped;
     else if (frame->breaker->kind == BREAK_GROUP && op->kind == OP_GROUP) frame->load = load_group;
+    else if (frame->breaker->kind == BREAK_SORT && op->kind == OP_WINDOW)
+        frame->load = load_windowed;
     else frame->load = load_kept;
     if (frame->load != load_group) frame->reloads = in_entry;
 }
@@ -232,6 +242,32 @@ void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next) {
     fault_target_close(e, &target, frame, next, s->stop);
 }
 
+// Before a row whose batch has not been called for yet. Rows that wait may hold its results: they
+// go on first.
+static void fill_batch(Emit *e, Val number) {
+    Block fill = emit_block(e, "batch"), there = emit_block(e, "in_batch");
+    Val first = emit_load_at(e, e->i64, e->task, offsetof(SbTask, batch.first), "");
+    Val count = emit_load_at(e, e->i64, e->task, offsetof(SbTask, batch.count), "");
+    Val inside = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, number, first, ""), count, "");
+    emit_branch_likely(e, inside, there, fill);
+    emit_at(e, fill);
+    batches_flush(e);
+    emit_callv(e, "sb_batch_fill", e->type_void, arg(e->task), arg(number));
+    emit_jump(e, there);
+    emit_at(e, there);
+}
+
+static void push_entry(Emit *e, Val entries, Val right, const RowLoop *loop) {
+    Frame *frame = frame_new(e, graph_op_at(e->graph, e->stage->stage->root), nullptr, nullptr);
+    frame->number = loop->number;
+    frame->entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, loop->number), "entry");
+    if (right)
+        frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop->number),
+                                 "right_entry");
+    set_loader(e, frame);
+    stage_push_root(e, frame, 0, loop->next);
+}
+
 void stage_loop_entries(Emit *e) {
     StageEmit *s = e->stage;
     Val entries = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.entries), "entries");
@@ -243,14 +279,16 @@ void stage_loop_entries(Emit *e) {
     emit_jump(e, loop.chunk.rows);
     emit_at(e, loop.body);
     stage_rewind(e);
-    Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
-    frame->number = loop.number;
-    frame->entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, loop.number), "entry");
-    if (zip)
-        frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop.number),
-                                 "right_entry");
-    set_loader(e, frame);
-    stage_push_root(e, frame, 0, loop.next);
+    if (stage_batch_call(e, s->stage)) fill_batch(e, loop.number);
+    if (stage_has_kernels(e, s->stage) && !s->asks) {
+        Block judged = emit_block(e, "judged_row");
+        kernels_ask(e, loop.number, judged);
+        s->by_kernel = true;
+        push_entry(e, entries, nullptr, &loop);
+        s->by_kernel = false;
+        emit_at(e, judged);
+    }
+    push_entry(e, entries, right, &loop);
 }
 
 Frame *stage_range_row(Emit *e, Val number) {

@@ -1,5 +1,6 @@
 // Expressions: demand-driven, each node once in a region of control flow.
 #include "codegen/emit_part.h"
+#include "codegen/emit_tensor.h"
 
 Frame *frame_new(Emit *e, const Op *op, Frame *left, Frame *right) {
     Frame *frame = arena_new_of(e->arena, Frame);
@@ -22,13 +23,31 @@ static Value computed_column(Emit *e, Frame *frame, uint32_t column) {
     case OP_FILTER: case OP_HINT: case OP_SAMPLE: case OP_LIMIT: case OP_SORT: case OP_SHUFFLE:
     case OP_EXPLODE: case OP_SINK: case OP_DISTINCT: case OP_UNION:
         return frame_column(e, frame->input[0], column);
-    case OP_SOURCE: case OP_GROUP: case OP_JOIN: case OP_ZIP:
+    case OP_SOURCE: case OP_GROUP: case OP_JOIN: case OP_ZIP: case OP_WINDOW:
         break;  // Their frames have a loader.
     }
     return (Value){0};
 }
 
+// Past the steps that only hand the column on, so that a long program does not keep it once a step.
+static Frame *origin_of(const Emit *e, Frame *frame, uint32_t *column) {
+    while (!frame->load && !frame->columns[*column].a) {
+        if (frame->op->kind == OP_PROJECT) {
+            const Expr *x = graph_at(e->graph, frame->op->project.items[*column].expr);
+            if (x->op != EXPR_COLUMN) break;
+            frame = frame->input[x->input];
+            *column = x->index;
+        } else if (op_passes_columns(frame->op)) {
+            frame = frame->input[0];
+        } else {
+            break;
+        }
+    }
+    return frame;
+}
+
 Value frame_column(Emit *e, Frame *frame, uint32_t column) {
+    frame = origin_of(e, frame, &column);
     Value *slot = &frame->columns[column];
     if (!slot->a) emit_memo(e, slot, computed_column(e, frame, column));
     return *slot;
@@ -164,6 +183,7 @@ static bool is_plain(const Emit *e, ExprId id) {
         x->op == EXPR_CONCAT || x->op == EXPR_LIST || x->op == EXPR_STRUCT || x->op == EXPR_ELSE)
         return false;
     if (x->op == EXPR_COLUMN) return e->columns_are_plain || e->lanes;
+    if (x->type->kind == TYPE_TENSOR) return x->op == EXPR_CONST;
     for (uint32_t i = 0; i < x->arg_count; i++)
         if (!is_plain(e, x->args[i])) return false;
     return true;
@@ -292,6 +312,13 @@ static Value emit_some(Emit *e, Frame *frame, const Expr *x) {
     return value;
 }
 
+// Of one element of tensors: nothing is left to judge.
+static Value emit_choose(Emit *e, Frame *frame, const Expr *x) {
+    Val mask = emit_condition(e, frame, x->args[0]);
+    Val yes = emit_expr(e, frame, x->args[1]).a, no = emit_expr(e, frame, x->args[2]).a;
+    return (Value){.a = LLVMBuildSelect(e->b, mask, yes, no, "")};
+}
+
 static Value compute(Emit *e, Frame *frame, const Expr *x) {
     switch (x->op) {
     case EXPR_CONST: return emit_const(e, x->type, &x->value);
@@ -326,6 +353,12 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
     case EXPR_TEXT:
     case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
         return emit_compound(e, frame, x);
+    case EXPR_EXPAND: return emit_expr(e, frame, x->args[0]);
+    case EXPR_CHOOSE: return emit_choose(e, frame, x);
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
+    case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
+    case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+        return emit_whole(e, frame, x);
     }
     return (Value){0};
 }
@@ -353,13 +386,16 @@ static Span place_of(const Frame *frame, const Expr *x) {
     return (Span){.file = SPAN_NONE};
 }
 
+bool emit_is_known(Emit *e, Frame *frame, ExprId id) { return memo_of(e, frame)[id.i].a; }
+
 Value emit_expr(Emit *e, Frame *frame, ExprId id) {
     Value *slot = &memo_of(e, frame)[id.i];
     if (slot->a) return *slot;
     const Expr *x = graph_at(e->graph, id);
     e->weight += x->op != EXPR_COLUMN;
     LLVMMetadataRef before = emit_debug_enter(e, place_of(frame, x));
-    Value value = compute(e, frame, x);
+    bool loop = graph_is_elementwise(x) || graph_is_layout(x);
+    Value value = loop ? emit_tensor(e, frame, id) : compute(e, frame, x);
     emit_debug_leave(e, before);
     // Inside `else fail` a node's faults differ: nothing there may be taken for the outside.
     if (!e->faults_fail || !graph_faults(e->graph, id)) emit_memo(e, slot, value);

@@ -123,7 +123,7 @@ static Arg agg_arg(Emit *e, const Agg *agg, const Type *type, uint32_t i, Value 
         return arg(LLVMBuildSelect(e->b, value.valid, address, LLVMConstNull(e->ptr), ""));
     }
     const Type *base = type_base(type);
-    if (type_is_bytes(base) || base->kind == TYPE_LIST) return arg_pair(value.a, value.b);
+    if (type_is_bytes(base) || type_is_sequence(base)) return arg_pair(value.a, value.b);
     return (Arg){.a = value.a, .is_signed = type_is_signed(base)};
 }
 

@@ -32,20 +32,54 @@ static Val take_entry(Emit *e, Val rows, size_t bytes) {
     return entry;
 }
 
+// Where a row's values go.
+typedef struct KeepInto {
+    Val   rows, entry;
+    Value whole;  // A text that other texts of the row are pieces of, as it came; or none,
+    Val   copy;   // and where its copy is.
+} KeepInto;
+
+static Val copy_text(Emit *e, Val rows, Val ptr, Val len) {
+    Val copy = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(ptr), arg(len));
+    out_of_memory(e, emit_is_nullptr(e, copy));
+    return copy;
+}
+
+// The copy of a text: a piece of that of the whole, or its own.
+static Val keep_text(Emit *e, const KeepInto *into, Value text) {
+    if (!into->copy) return copy_text(e, into->rows, text.a, text.b);
+    Block own = emit_block(e, "own"), end = emit_block(e, "kept");
+    Val from_whole = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, text.a, e->i64, ""),
+                                  LLVMBuildPtrToInt(e->b, into->whole.a, e->i64, ""), "");
+    Val after = LLVMBuildAdd(e->b, from_whole, text.b, "");
+    Val begins = LLVMBuildICmp(e->b, LLVMIntULE, from_whole, into->whole.b, "");
+    Val ends = LLVMBuildICmp(e->b, LLVMIntULE, after, into->whole.b, "");
+    Val piece = emit_index(e, e->i8, into->copy, from_whole);
+    Block from = emit_here(e);
+    emit_branch_likely(e, LLVMBuildAnd(e->b, begins, ends, ""), end, own);
+    emit_at(e, own);
+    Val copy = copy_text(e, into->rows, text.a, text.b);
+    Block own_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Val phi = emit_phi(e, e->ptr, "");
+    emit_phi_add(phi, piece, from);
+    emit_phi_add(phi, copy, own_end);
+    return phi;
+}
+
 // Texts and nested values move into the rows' own memory.
-static void keep_value(Emit *e, Val rows, const Slot *slot, Value value, Val entry) {
+static void keep_value(Emit *e, const KeepInto *into, const Slot *slot, Value value) {
     const Type *base = type_base(slot->type);
     if (type_is_bytes(base)) {
         if (value.valid) value.b = LLVMBuildSelect(e->b, value.valid, value.b, emit_i64(e, 0), "");
-        value.a = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(value.a),
-                             arg(value.b));
-        out_of_memory(e, emit_is_nullptr(e, value.a));
+        value.a = keep_text(e, into, value);
     }
-    slot_store(e, slot, value, entry);
+    slot_store(e, slot, value, into->entry);
     if (!type_is_nested(base)) return;
-    Val status = emit_callv(e, "sb_rows_nested", e->i32, arg(e->task), arg(rows),
+    Val status = emit_callv(e, "sb_rows_nested", e->i32, arg(e->task), arg(into->rows),
                             arg(emit_sbtype(e, slot->type)),
-                            arg(emit_offset(e, entry, slot->offset)));
+                            arg(emit_offset(e, into->entry, slot->offset)));
     out_of_memory(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
 }
 
@@ -67,10 +101,7 @@ static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     PlaceParts parts = frame_place_parts(e, root);
     Val fits = LLVMBuildICmp(e->b, LLVMIntSLT, parts.length, emit_i64(e, SB_PLACE_RAW), "");
     Val kept = LLVMBuildSelect(e->b, fits, parts.length, emit_i64(e, SB_PLACE_RAW), "");
-    Val raw = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(parts.raw),
-                         arg(kept));
-    out_of_memory(e, emit_is_nullptr(e, raw));
-    parts.raw = raw;
+    parts.raw = copy_text(e, rows, parts.raw, kept);
     place_store(e, &parts, place);
 }
 
@@ -115,13 +146,14 @@ typedef struct Keeping {
     Frame          *frame;    // The row.
     const Breaker  *breaker;
     const Op       *op;       // The breaker's.
-    Val             rows, entry;
+    KeepInto        into;
     KeyParts       *keys;
     Val             keyed;    // JOIN: is no key null?
     const uint32_t *source;   // By column that is kept: the row's column. Null: the same one.
     uint32_t        columns;  // How many slot_of has.
     Value          *values;   // By column that is kept, unless it is late.
     bool           *late;     // Stays in memory until it is copied.
+    uint32_t        whole;    // The column that is kept first; SLOT_NONE: none.
 } Keeping;
 
 // Reads the keys. Gives the hash of the entry.
@@ -176,14 +208,34 @@ static void read_columns(Emit *e, Keeping *keep) {
     }
 }
 
+static const Slot *kept_slot(const Keeping *keep, uint32_t c) {
+    return &keep->breaker->slots[keep->breaker->slot_of[c]];
+}
+
+// The bytes of the source that are written as they were: keys and columns are often pieces of them.
+static void keep_whole(Emit *e, Keeping *keep) {
+    keep->whole = SLOT_NONE;
+    if (keep->source || !keep->breaker->slot_of) return;
+    for (uint32_t c = 0; c < keep->columns && keep->whole == SLOT_NONE; c++) {
+        const Value *value = &keep->values[c];
+        bool carried = value->a && !value->valid && keep->frame->op->columns[c].hidden;
+        if (carried && type_is_bytes(kept_slot(keep, c)->type)) keep->whole = c;
+    }
+    if (keep->whole == SLOT_NONE) return;
+    part_split(e);
+    KeepInto *into = &keep->into;
+    Value copy = into->whole = keep->values[keep->whole];
+    copy.a = into->copy = copy_text(e, into->rows, copy.a, copy.b);
+    slot_store(e, kept_slot(keep, keep->whole), copy, into->entry);
+}
+
 static void copy_columns(Emit *e, const Keeping *keep) {
-    const Breaker *breaker = keep->breaker;
     for (uint32_t c = 0; c < keep->columns; c++) {
-        if (!keep->values[c].a && !keep->late[c]) continue;
+        if ((!keep->values[c].a && !keep->late[c]) || c == keep->whole) continue;
         part_split(e);
         size_t mark = emit_region_begin(e);
         Value value = keep->late[c] ? kept_column(e, keep, c) : keep->values[c];
-        keep_value(e, keep->rows, &breaker->slots[breaker->slot_of[c]], value, keep->entry);
+        keep_value(e, &keep->into, kept_slot(keep, c), value);
         emit_region_end(e, mark);
     }
 }
@@ -191,14 +243,32 @@ static void copy_columns(Emit *e, const Keeping *keep) {
 // What an entry has besides keys and columns.
 static void keep_rest(Emit *e, const Keeping *keep) {
     const Breaker *breaker = keep->breaker;
+    Val entry = keep->into.entry;
     if (breaker->identity_offset != SIZE_MAX)
-        emit_store_at(e, frame_identity(e, keep->frame), keep->entry, breaker->identity_offset);
+        emit_store_at(e, frame_identity(e, keep->frame), entry, breaker->identity_offset);
     if (breaker->place_offset != SIZE_MAX)
-        keep_place(e, keep->frame, keep->rows, emit_offset(e, keep->entry, breaker->place_offset));
+        keep_place(e, keep->frame, keep->into.rows, emit_offset(e, entry, breaker->place_offset));
     if (breaker->kind != BREAK_JOIN) return;
-    emit_store_at(e, LLVMConstNull(e->ptr), keep->entry, breaker->next_offset);
+    emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->next_offset);
     Val mark = LLVMBuildSelect(e->b, keep->keyed, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
-    emit_store_at(e, mark, keep->entry, breaker->matched_offset);
+    emit_store_at(e, mark, entry, breaker->matched_offset);
+}
+
+// Results that are not there yet point nowhere.
+static void clear_results(Emit *e, const Keeping *keep) {
+    const Breaker *breaker = keep->breaker;
+    size_t begin = SIZE_MAX, end = 0;
+    uint32_t count = keep->op->kind == OP_WINDOW && !breaker->keeps_op ? keep->op->window.fn_count
+                                                                       : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (breaker->result_slots[i] == SLOT_NONE) continue;
+        const Slot *slot = &breaker->slots[breaker->result_slots[i]];
+        if (slot->offset < begin) begin = slot->offset;
+        if (slot->offset + type_size(slot->type) > end) end = slot->offset + type_size(slot->type);
+    }
+    if (begin >= end) return;
+    LLVMBuildMemSet(e->b, emit_offset(e, keep->into.entry, begin), emit_int(e, e->i8, 0),
+                    emit_i64(e, (int64_t)(end - begin)), 1);
 }
 
 void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next) {
@@ -206,25 +276,27 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next) {
     const Breaker *breaker = &e->plan->breakers[terminal->index];
     size_t depth = part_depth(e);
     Keeping keep = {.frame = frame, .breaker = breaker, .op = graph_op_at(e->graph, breaker->op),
-                    .rows = e->stage->terminals[index]};
+                    .into.rows = e->stage->terminals[index]};
     Val hash = keep_hash(e, &keep);
     find_columns(e, terminal, &keep);
     read_columns(e, &keep);
     Value *shown = shown_values(e, breaker, frame);
-    keep.entry = take_entry(e, keep.rows, breaker->entry_bytes);
-    emit_store_at(e, hash, keep.entry, offsetof(SbEntry, hash));
-    emit_store_at(e, stage_next_order(e), keep.entry, offsetof(SbEntry, order));
+    Val rows = keep.into.rows, entry = take_entry(e, rows, breaker->entry_bytes);
+    keep.into.entry = entry;
+    emit_store_at(e, hash, entry, offsetof(SbEntry, hash));
+    emit_store_at(e, stage_next_order(e), entry, offsetof(SbEntry, order));
+    keep_whole(e, &keep);
     for (uint32_t k = 0; k < breaker->key_count; k++) {
         part_split(e);
-        keep_value(e, keep.rows, &breaker->slots[k], keep.keys[k].value, keep.entry);
+        keep_value(e, &keep.into, &breaker->slots[k], keep.keys[k].value);
     }
     copy_columns(e, &keep);
     for (uint32_t i = 0; i < breaker->slot_count && shown; i++)
-        if (shown[i].a) keep_value(e, keep.rows, &breaker->slots[i], shown[i], keep.entry);
+        if (shown[i].a) keep_value(e, &keep.into, &breaker->slots[i], shown[i]);
+    clear_results(e, &keep);
     keep_rest(e, &keep);
-    Val count = emit_load_at(e, e->i64, keep.rows, offsetof(SbRows, count), "");
-    emit_store_at(e, LLVMBuildAdd(e->b, count, emit_i64(e, 1), ""), keep.rows,
-                  offsetof(SbRows, count));
+    Val count = emit_load_at(e, e->i64, rows, offsetof(SbRows, count), "");
+    emit_store_at(e, LLVMBuildAdd(e->b, count, emit_i64(e, 1), ""), rows, offsetof(SbRows, count));
     emit_jump(e, next);
     part_join(e, depth);
 }

@@ -61,6 +61,8 @@ Val frame_file(Emit *e, Frame *root);
 // Emits the value of `expr` (an expression of frame->op over frame->input's columns) where the
 // builder stands; computed once in each region. Faults go to emit_faults(e).
 Value emit_expr(Emit *e, Frame *frame, ExprId expr);
+// Was the expression computed already, where the builder stands?
+bool emit_is_known(Emit *e, Frame *frame, ExprId expr);
 // As frame_reloads, for an expression.
 bool emit_reloads(const Emit *e, const Frame *frame, ExprId expr);
 // As emit_expr for a bool: the condition.
@@ -86,6 +88,9 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x); // emit_function.c
 Value emit_compound(Emit *e, Frame *frame,
                     const Expr *x);  // emit_compound.c: concat, text, struct, list...
 
+// `bytes` of the row's scratch memory; out of memory leaves the row.
+Val   emit_scratch(Emit *e, Frame *frame, Span span, Val bytes);
+
 typedef struct StatusCall {
     Span        span;
     const char *symbol;
@@ -94,6 +99,7 @@ typedef struct StatusCall {
     const Type *type;    // Of the result.
     Text        domain;  // FnRef.domain: what a fault of the arguments says.
     Text        blames;  // FnRef.blames.
+    Val         watched; // Of foreign code: i1, does somebody watch? Else null.
 } StatusCall;
 
 // Calls for a status, with the result through a fresh slot; a fault leaves the row. The result's

@@ -1,5 +1,6 @@
 // Setup: what the job must know before it opens anything, computed from its parameters.
 #include "codegen/emit_job.h"
+#include "codegen/emit_scan.h"
 
 typedef struct SetupEmit {
     Val     setup;
@@ -55,6 +56,7 @@ static void setup_sinks(Emit *e, const SetupEmit *s) {
         emit_store(e, path.a, out);
         emit_store_at(e, path.b, out, 8);
         store_i64(e, s, offsetof(SbSetup, sink_bytes), i, sink->options.bytes, PART_BYTES);
+        store_i64(e, s, offsetof(SbSetup, sink_files), i, sink->options.files, SINK_FILES_MAX);
     }
 }
 
@@ -90,6 +92,56 @@ static void setup_rejects(Emit *e, const SetupEmit *s) {
     if (rejects->has_share)
         emit_store_at(e, emit_expr(e, s->frame, rejects->limit_share).a, s->setup,
                       offsetof(SbSetup, reject_share));
+}
+
+// ---- one file -----------------------------------------------------------------------------------
+
+static void store_verdict(Emit *e, const SetupEmit *s, SbPathVerdict verdict) {
+    emit_store_at(e, emit_i32(e, (uint32_t)verdict), s->setup, offsetof(SbSetup, verdict));
+}
+
+// The keys in the path of a file, then the conditions that it decides.
+static void judge_path(Emit *e, const SetupEmit *s, const Op *op, Block done) {
+    size_t mark = emit_region_begin(e);
+    Frame *file = frame_new(e, op, nullptr, nullptr), *frame = frame_over(e, file, STEP_NONE);
+    file->text = arena_new_of(e->arena, TextRow);
+    *file->text = (TextRow){.op = op};
+    for (uint32_t i = 0; i < op->source.key_count; i++) {
+        emit_store_at(e, emit_i32(e, i), s->setup, offsetof(SbSetup, asked_key));
+        emit_expr(e, frame, op->source.keys[i].expr);
+    }
+    store_verdict(e, s, SB_PATH_FITS);
+    PathConditions conditions = source_path_conditions(e->graph, &op->source);
+    Block refused = emit_block(e, "refused");
+    for (uint32_t i = 0; i < conditions.count; i++) {
+        Block next = emit_block(e, "next");
+        emit_branch(e, emit_expr(e, frame, conditions.items[i]).a, next, refused);
+        emit_at(e, next);
+    }
+    store_verdict(e, s, SB_PATH_OPENS);
+    emit_jump(e, done);
+    emit_at(e, refused);
+    store_verdict(e, s, SB_PATH_REFUSED);
+    emit_jump(e, done);
+    emit_region_end(e, mark);
+}
+
+// Setup is asked for one file of a source, or for all else, at `whole`.
+static void setup_paths(Emit *e, const SetupEmit *s, Block whole, Block done) {
+    Val asked = emit_load_at(e, e->i32, s->setup, offsetof(SbSetup, asked), "asked");
+    Val choice = LLVMBuildSwitch(e->b, asked, whole, 1);
+    for (uint32_t i = 0; i < e->plan->source_count; i++) {
+        const Op *op = graph_op_at(e->graph, e->plan->sources[i]);
+        if (op->source.key_count == 0) continue;
+        Block block = emit_block(e, "path");
+        LLVMAddCase(choice, emit_i32(e, i), block);
+        emit_at(e, block);
+        Val name = emit_offset(e, e->task,
+                               offsetof(SbTask, input) + offsetof(SbInput, source_name));
+        LLVMBuildMemCpy(e->b, name, 8, emit_offset(e, s->setup, offsetof(SbSetup, asked_path)), 8,
+                        emit_i64(e, sizeof(SbStr)));
+        judge_path(e, s, op, done);
+    }
 }
 
 // Expressions over parameters load them through e->task; a task with nothing but call and params
@@ -135,11 +187,16 @@ Val emit_setup(Emit *e) {
     Op none = {.kind = OP_HINT, .step = STEP_NONE};
     SetupEmit s = {setup, frame_new(e, arena_copy(e->arena, &none, sizeof none, alignof(Op)),
                                     nullptr, nullptr)};
+    Block whole = emit_block(e, "whole"), done = emit_block(e, "done");
+    setup_paths(e, &s, whole, done);
+    emit_at(e, whole);
     setup_sources(e, &s);
     setup_sinks(e, &s);
     setup_limits(e, &s);
     setup_stages(e, &s);
     setup_rejects(e, &s);
+    emit_jump(e, done);
+    emit_at(e, done);
     close_setup(e, &target, setup, e->task);
     emit_region_end(e, 0);
     e->faults = nullptr;

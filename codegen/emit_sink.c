@@ -184,6 +184,17 @@ Val sink_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
 
 // ---- rows ---------------------------------------------------------------------------------------
 
+// The file that the row goes to.
+static void turn_to_key(Emit *e, const SinkEmit *sink) {
+    Value key = emit_expr(e, sink->frame, sink->op->sink.key);
+    Block ready = emit_block(e, "turned");
+    Val failed = emit_callv(e, "sb_out_key", e->i32, arg(e->task), arg(sink->out), arg(key.a),
+                            arg(key.b));
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, failed, emit_i32(e, 0), ""), ready,
+                       e->stage->stop);
+    emit_at(e, ready);
+}
+
 void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     const Op *op = graph_op_at(e->graph, e->stage->stage->terminals[terminal].consumer);
     uint32_t count = op->sink.column_count;
@@ -201,6 +212,7 @@ void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         sink.late[i] = is_late(e, &sink, column);
         if (!sink.late[i]) load_values(e, &sink, i);
     }
+    if (!expr_is_none(op->sink.key)) turn_to_key(e, &sink);
     if (sink.format->open) sink.format->open(e, &sink);
     Val at = sink.format->row(e, &sink, take_room(e, &sink));
     emit_store_at(e, at, sink.out, offsetof(SbOut, at));

@@ -77,7 +77,7 @@ static uint32_t consumers_of(const Emit *e, const Op *op, Consumer *out, uint32_
 
 static void deliver_filter(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
-    if (columns_did(e, op)) {
+    if (columns_did(e, op) || kernels_did(e, op)) {
         stage_push(e, out, next);
         return;
     }
@@ -90,10 +90,16 @@ static void deliver_project(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
     const bool *used = e->plan->usage.columns[op->id.i];
     if (columns_did(e, op)) out->load = columns_load;
+    if (kernels_did(e, op)) {
+        out->load = kernels_load;
+        stage_push(e, out, next);
+        return;
+    }
     for (uint32_t i = 0; i < op->project.count; i++) {
         ExprId item = op->project.items[i].expr;
-        bool effects = graph_has_effects(e->graph, item) && !e->stage->asks;
-        bool here = graph_faults(e->graph, item) || effects;
+        // Whoever only asks for keys of joins calls nothing that the rows will call once more.
+        bool calls = graph_has_effects(e->graph, item) || graph_is_foreign(e->graph, item);
+        bool here = graph_faults(e->graph, item) || (calls && !e->stage->asks);
         if (!used[i] || !here || columns_did_item(e, op, i) || explode_cuts(e, op, i)) continue;
         part_split(e);
         frame_column(e, out, i);
@@ -122,7 +128,7 @@ static void deliver_member(Emit *e, Frame *frame, const Op *op, Block next) {
     case OP_HINT: stage_push(e, frame_new(e, op, frame, nullptr), next); return;
     case OP_JOIN: stage_probe(e, frame, op, next); return;
     case OP_SOURCE: case OP_GROUP: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_UNION:
-    case OP_ZIP: case OP_SHUFFLE: case OP_SINK:
+    case OP_ZIP: case OP_SHUFFLE: case OP_SINK: case OP_WINDOW:
         break;  // Terminals, or roots of stages.
     }
 }

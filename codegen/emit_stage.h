@@ -38,6 +38,7 @@ typedef struct StageEmit {
     size_t    way_count, way_cap;
     Val       column_site; // In a loop over columns: the site of the one it is at; null: no loop.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
+    bool      by_kernel;   // Rows are emitted whose leading steps a kernel has done.
     bool      asks;        // The function only says which keys rows look up: emit_ask.
 } StageEmit;
 
@@ -56,6 +57,22 @@ void stage_judge_filters(Emit *e, Frame *frame, uint32_t first, Block next);
 void stage_count(Emit *e, StepId step, SbCount kind, Val rows);
 Val  stage_next_order(Emit *e);      // Takes an order key.
 void stage_leave(Emit *e, SbStageStatus status);
+
+// The call of a function over batches that the first step of the stage makes; null: none.
+const Expr *stage_batch_call(const Emit *e, const Stage *stage);
+// Its SbBatchFn (emit_calls.c); null: none.
+Val stage_batch(Emit *e, const Stage *stage);
+// The SbPython of all stages whose SbBatchFn was made; null: none calls Python.
+Val job_python(Emit *e);
+
+// Kernels of a stage for a GPU (emit_kernels.c).
+bool  stage_has_kernels(const Emit *e, const Stage *stage);
+Val   stage_kernels(Emit *e, const Stage *stage);  // The SbKernels; null: none.
+// Asks for what kernels give of the row, and says where it goes on: `judged` for rows that the CPU
+// judges. The builder goes on with the others.
+void  kernels_ask(Emit *e, Val number, Block judged);
+bool  kernels_did(const Emit *e, const Op *op);    // As columns_did, of rows after a kernel.
+Value kernels_load(Emit *e, Frame *frame, uint32_t column);
 
 // The loops over the stage's input (emit_scan.c, emit_entries.c): for each row they fill the
 // frame of the root operator and call stage_push.
@@ -158,10 +175,10 @@ Val  slots_equal(Emit *e, const Slot *slot, Val a, Val b);  // In two entries.
 Value slot_load(Emit *e, const Slot *slot, Val entry);
 void  slot_store(Emit *e, const Slot *slot, Value value, Val entry);
 
-// Functions of breakers (emit_breaker.c): merge, prefix, compare, equal; null where a breaker has
-// none.
+// Functions of breakers (emit_breaker.c): merge, prefix, compare, equal, those of a window; null
+// where a breaker has none.
 typedef struct BreakerFns {
-    Val merge, prefix, prefix_more, compare, equal, number;
+    Val merge, prefix, prefix_more, compare, equal, number, partition, peers;
 } BreakerFns;
 
 BreakerFns emit_breaker(Emit *e, uint32_t index);

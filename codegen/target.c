@@ -5,6 +5,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -20,6 +21,10 @@ void target_init(void) {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    // The scheduler compares loads and stores of a block pair by pair. In blocks with more of them
+    // than this it forgets the earlier ones, so that wide rows take time by their columns.
+    static const char *const options[] = {"sbc", "-dag-maps-huge-region=64"};
+    LLVMParseCommandLineOptions(2, options, nullptr);
 }
 
 static void fail(TargetWork *work, const char *what, const char *why) {

@@ -172,6 +172,23 @@ const char *cache_beside(Arena *arena, const char *folder, const char *key) {
     return text_c(arena, text_format(arena, "%s/%s.%ld.tmp", folder, key, (long)getpid()));
 }
 
+bool cache_get(Arena *arena, const char *folder, const char *key, Text *bytes) {
+    int fd = cache_open(arena, folder, key);
+    bool good = fd >= 0 && read_open(arena, fd, bytes) && bytes->len >= SEAL_BYTES;
+    if (good) bytes->len -= SEAL_BYTES;
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+bool cache_put(Arena *arena, const char *folder, const char *key, Text bytes) {
+    TextBuf whole = {0};
+    text_buf_add(&whole, bytes);
+    text_buf_add(&whole, seal_of(arena, bytes));
+    bool good = write_file(arena, entry_path(arena, folder, key), text_buf_view(&whole));
+    text_buf_free(&whole);
+    return good;
+}
+
 // A file without bytes: nothing of it can be torn.
 static const char *good_path(Arena *arena, const char *folder, const char *key) {
     return text_c(arena, text_format(arena, "%s/good-%s", folder, key));

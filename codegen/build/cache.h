@@ -30,6 +30,10 @@ bool cache_keep(Arena *arena, const char *folder, const char *key, const char *j
 // An open entry, now the most recently used one; -1: there is none. A damaged one is removed.
 int cache_open(Arena *arena, const char *folder, const char *key);
 
+// An entry that holds other bytes than a job. False: there is none, or it could not be kept.
+bool cache_get(Arena *arena, const char *folder, const char *key, Text *bytes);
+bool cache_put(Arena *arena, const char *folder, const char *key, Text bytes);
+
 // Was what the key stands for found to be good, and that kept?
 bool cache_is_good(Arena *arena, const char *folder, const char *key);
 void cache_keep_good(Arena *arena, const char *folder, const char *key);

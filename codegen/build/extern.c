@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ ExternFiles extern_files(const Graph *graph) {
     for (size_t i = 0; i < graph->expr_count; i++) {
         const Expr *expr = &graph->exprs[i];
         if (expr->op != EXPR_CALL || !(expr->fn->traits & FN_EXTERN)) continue;
+        files.python |= (expr->fn->traits & FN_PYTHON) != 0;
+        if (expr->fn->traits & FN_PYTHON) continue;
         bool known = false;
         for (size_t j = 0; j < files.count; j++) known |= text_eq(files.paths[j], expr->fn->file);
         if (!known)
@@ -78,6 +81,10 @@ bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, ExternFa
     ExternFiles all = {0};
     for (size_t i = 0; i < files->count; i++)
         arena_push(arena, all.paths, all.count, all.cap, files->paths[i]);
+    // A job of Python functions has the folder of its modules in it.
+    char folder[PATH_MAX];
+    if (files->python)
+        cache_key_add(parts, "folder", text_of(getcwd(folder, sizeof folder) ? folder : ""));
     for (size_t i = 0; i < all.count; i++) {
         Text text;
         if (!read_text(arena, all.paths[i], &text)) return blame_unreadable(fault, all.paths[i]);
@@ -179,9 +186,16 @@ static bool open_folder(Arena *arena, Text header, const char **folder, TextBuf 
 }
 
 static bool defines_all(Arena *arena, const ExternFiles *files, ExternFault *fault) {
+    static const char *const endings[] = {"", "_init", "_close"};
     for (size_t i = 0; i < files->fn_count; i++) {
-        if (user_symbols_hold(&fault->defined, text_c(arena, files->fns[i]->symbol))) continue;
-        arena_push(arena, fault->missing, fault->missing_count, fault->missing_cap, files->fns[i]);
+        size_t count = files->fns[i]->traits & FN_STATE ? countof(endings) : 1;
+        for (size_t k = 0; k < count; k++) {
+            FnRef *ref = arena_copy(arena, files->fns[i], sizeof *ref, alignof(FnRef));
+            ref->symbol = text_format(arena, "%.*s%s", TEXT_ARG(ref->symbol), endings[k]);
+            if (user_symbols_hold(&fault->defined, text_c(arena, ref->symbol))) continue;
+            const FnRef *missing = ref;
+            arena_push(arena, fault->missing, fault->missing_count, fault->missing_cap, missing);
+        }
     }
     return !fault->missing_count;
 }

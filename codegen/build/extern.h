@@ -10,6 +10,7 @@ typedef struct ExternFiles {
     size_t count, cap;
     const FnRef **fns;  // What is called of them.
     size_t fn_count, fn_cap;
+    bool   python;  // Functions in Python are called too, which no file here has.
 } ExternFiles;
 
 // What a C file is held against: one declaration of a program.
@@ -38,7 +39,7 @@ typedef struct ExternFault {
     UserSymbols defined;  // What the files define.
 } ExternFault;
 
-// The C files of all functions that the graph calls.
+// The C files of all C functions that the graph calls.
 ExternFiles extern_files(const Graph *graph);
 
 // What their code is made of, as parts of a cache key: their texts, and those of the files that

@@ -2,6 +2,7 @@
 
 #include "codegen/reference/big.h"
 #include "codegen/reference/eval.h"
+#include "codegen/reference/library.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,8 +167,16 @@ static Value *sorted_values(const AggCall *call) {
 
 static double as_f64(const Type *type, const Value *value) {
     if (type_is_float(type)) return value->f;
+    if (type->kind == TYPE_DATE || type->kind == TYPE_DURATION) return (double)value->i;
     if (type->kind == TYPE_DECIMAL) return decimal_to_f64(value->decimal, type->scale);
     return integer_to_f64(value_integer(type, value));
+}
+
+// Of the type of the result: days are rounded down, microseconds with halves away from zero.
+static Value quantile_value(const AggCall *call, double x) {
+    if (call->type->kind == TYPE_DATE) return value_i64((int64_t)floor(x));
+    if (call->type->kind == TYPE_DURATION) return value_i64((int64_t)round(x));
+    return value_f64(x);
 }
 
 static int32_t quantile(const AggCall *call, double fraction, Value *out) {
@@ -176,10 +185,37 @@ static int32_t quantile(const AggCall *call, double fraction, Value *out) {
     double place = fraction * (double)(call->input->count - 1), whole = floor(place);
     size_t i = (size_t)whole;
     double low = as_f64(call->type, &values[i]) + 0.0;  // -0.0 counts as 0.0.
-    *out = value_f64(low);
-    if (place == whole) return SB_OK;
-    double high = as_f64(call->type, &values[i + 1]);
-    out->f = low + (high - low) * (place - whole);
+    if (place != whole) {
+        double high = as_f64(call->type, &values[i + 1]);
+        low = low + (high - low) * (place - whole);
+    }
+    *out = quantile_value(call, low);
+    return SB_OK;
+}
+
+// The middle of all numbers of the sign that have the first 8 bits of |x| in common, those of
+// subnormal numbers counted from the first bit that they may have.
+static double middle_of_bucket(double x) {
+    int exponent;
+    double size = fabs(x);
+    if (!isfinite(x)) return x;
+    frexp(size, &exponent);
+    double step = ldexp(1, (exponent - 1 < -1022 ? -1022 : exponent - 1) - 7);
+    if (size < step) return 0;
+    return copysign((floor(size / step) + 0.5) * step, x);
+}
+
+static int32_t approx_quantile(const AggCall *call, double fraction, Value *out) {
+    if (!(fraction >= 0 && fraction <= 1)) return SB_FAULT_BAD_ARGUMENT;
+    const Value *values = sorted_values(call);
+    size_t last = call->input->count - 1, place = (size_t)(fraction * (double)last);
+    double x = as_f64(call->type, &values[place]) + 0.0;
+    double least = as_f64(call->type, &values[0]) + 0.0;
+    double greatest = as_f64(call->type, &values[last]) + 0.0;
+    if (place && place < last) x = middle_of_bucket(x);
+    if (x < least) x = least;
+    if (x > greatest) x = greatest;
+    *out = value_f64(x);
     return SB_OK;
 }
 
@@ -212,6 +248,47 @@ static int64_t distinct_values(const AggCall *call) {
     return count;
 }
 
+typedef int32_t HashAny(SbCall *call, const SbType *type, const void *x, uint64_t *out);
+
+// Flajolet's registers and Ertl's estimate, from the hashes of all values at once.
+static int64_t approx_distinct(const AggCall *call) {
+    enum { REGISTERS = 4096, RANKS = 53, FEW = 256 };
+    HashAny *hash_any = (HashAny *)library_symbol(TEXT("sb_hash_any"));
+    const SbType *type = library_type(call->arena, call->type);
+    int64_t different = distinct_values(call);
+    double ranks[RANKS + 1] = {REGISTERS}, z, x, y;
+    uint8_t registers[REGISTERS] = {0};
+    if (different <= FEW) return different;
+    for (size_t i = 0; i < call->input->count; i++) {
+        Value value = value_at(call, i);
+        char *memory = arena_alloc(call->arena, type->size + SB_SLACK, 16);
+        uint64_t hash = 0;
+        library_put(call->arena, call->type, &value, memory);
+        hash_any(call->scratch, type, memory, &hash);
+        uint8_t *place = &registers[hash >> 52], rank = 1;
+        while (rank < RANKS && !(hash << 12 >> (64 - rank) & 1)) rank++;
+        if (*place >= rank) continue;
+        ranks[*place]--;
+        ranks[*place = rank]++;
+    }
+    // tau of the registers that are full, the others by rank, sigma of those that are empty.
+    x = 1 - ranks[RANKS] / REGISTERS, z = 1 - x;
+    for (double last = -1, part = 1; x != 0 && x != 1 && z != last;) {
+        x = sqrt(x), last = z, part *= 0.5;
+        z -= (1 - x) * (1 - x) * part;
+    }
+    z = x == 0 || x == 1 ? 0 : REGISTERS * (z / 3);
+    for (int rank = RANKS - 1; rank >= 1; rank--) z = 0.5 * (z + ranks[rank]);
+    x = y = ranks[0] / REGISTERS;
+    for (double last = -1, part = 1; x != 1 && y != last; part += part) {
+        x *= x, last = y;
+        y += x * part;
+    }
+    if (x == 1) return 0;
+    z += REGISTERS * y;
+    return (int64_t)floor((double)REGISTERS * REGISTERS / (2 * 0.69314718055994530942 * z) + 0.5);
+}
+
 static int32_t collect(const AggCall *call, Value *out) {
     size_t count = call->input->count;
     *out = (Value){.items = arena_new_array(call->arena, Value, count + 1)};
@@ -238,6 +315,10 @@ int32_t aggregate(const AggCall *call, Value *out) {
         out->i = distinct_values(call);
         return SB_OK;
     }
+    if (text_is(name, "approx_count_distinct")) {
+        out->i = approx_distinct(call);
+        return SB_OK;
+    }
     *out = value_null();
     if (!count) return SB_OK;
     if (text_is(name, "mean")) return mean(call, out);
@@ -248,6 +329,7 @@ int32_t aggregate(const AggCall *call, Value *out) {
     if (text_is(name, "min") || text_is(name, "arg_min")) return extreme(call, false, out);
     if (text_is(name, "max") || text_is(name, "arg_max")) return extreme(call, true, out);
     if (text_is(name, "quantile")) return quantile(call, call->option.f, out);
+    if (text_is(name, "approx_quantile")) return approx_quantile(call, call->option.f, out);
     if (text_is(name, "median")) return quantile(call, 0.5, out);
     if (text_is(name, "mode")) return mode(call, out);
     if (text_is(name, "collect")) return collect(call, out);

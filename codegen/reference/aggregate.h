@@ -4,6 +4,7 @@
 
 #include "codegen/reference/value.h"
 #include "ir/graph.h"
+#include "runtime/abi.h"
 
 typedef struct AggRow {
     Value x, by;   // Of one-argument aggregates only x counts.
@@ -21,6 +22,7 @@ typedef struct AggCall {
     const AggInput *input;
     const Type     *type, *by_type;  // Of the arguments, not null; null where there is none.
     Value           option;
+    SbCall         *scratch;   // Of library functions.
 } AggCall;
 
 // A status; a fault fails the job.

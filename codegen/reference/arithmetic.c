@@ -21,8 +21,8 @@ static bool operate(ExprOp op, __int128 a, __int128 b, __int128 *out) {
 }
 
 static int32_t integer_arithmetic(Eval *eval, const Expr *expr, const Value *args, Value *out) {
-    const Type *left = type_base(graph_at(eval->graph, expr->args[0])->type);
-    const Type *right = type_base(graph_at(eval->graph, expr->args[1])->type);
+    const Type *left = eval_type(eval, expr->args[0]);
+    const Type *right = eval_type(eval, expr->args[1]);
     const Type *type = type_base(expr->type);
     __int128 a = value_integer(left, &args[0]), b = value_integer(right, &args[1]), result;
     bool divides = expr->op == EXPR_IDIV || expr->op == EXPR_MOD;
@@ -48,7 +48,7 @@ static int32_t decimal_arithmetic(Eval *eval, const Expr *expr, const Value *arg
     const Type *type = type_base(expr->type);
     __int128 sides[2], result;
     for (int i = 0; i < 2; i++) {
-        const Type *side = type_base(graph_at(eval->graph, expr->args[i])->type);
+        const Type *side = eval_type(eval, expr->args[i]);
         sides[i] = side->kind == TYPE_DECIMAL ? args[i].decimal : value_integer(side, &args[i]);
         unsigned scale = side->kind == TYPE_DECIMAL ? side->scale : 0;
         // A product adds the scales by itself.
@@ -68,7 +68,7 @@ static int32_t decimal_arithmetic(Eval *eval, const Expr *expr, const Value *arg
 // rounded towards the past, but a date takes whole days only.
 static int32_t time_shift(Eval *eval, const Expr *expr, const Value *args, Value *out) {
     const Type *type = type_base(expr->type);
-    bool swapped = type_base(graph_at(eval->graph, expr->args[0])->type)->kind == TYPE_DURATION;
+    bool swapped = eval_type(eval, expr->args[0])->kind == TYPE_DURATION;
     __int128 shift = args[swapped ? 0 : 1].i, result = args[swapped ? 1 : 0].i;
     if (expr->op == EXPR_SUB) shift = -shift;
     if (type->kind == TYPE_DATE) {
@@ -84,7 +84,7 @@ static int32_t time_shift(Eval *eval, const Expr *expr, const Value *args, Value
 
 // The distance of two dates or timestamps: microseconds, rounded towards the past.
 static int32_t time_distance(Eval *eval, const Expr *expr, const Value *args, Value *out) {
-    const Type *side = type_base(graph_at(eval->graph, expr->args[0])->type);
+    const Type *side = eval_type(eval, expr->args[0]);
     __int128 distance = (__int128)args[0].i - args[1].i;
     __int128 micros = side->kind == TYPE_DATE
                           ? distance * 86400000000
@@ -113,7 +113,7 @@ static int32_t negate(Eval *eval, const Expr *expr, const Value *arg, Value *out
 int32_t eval_arithmetic(Eval *eval, const Expr *expr, const Value *args, Value *out) {
     if (expr->op == EXPR_NEG) return negate(eval, expr, args, out);
     const Type *type = type_base(expr->type);
-    const Type *left = type_base(graph_at(eval->graph, expr->args[0])->type);
+    const Type *left = eval_type(eval, expr->args[0]);
     if (type_is_float(type)) return float_arithmetic(expr, args, out);
     if (type->kind == TYPE_DECIMAL) return decimal_arithmetic(eval, expr, args, out);
     if (type->kind == TYPE_TIMESTAMP || type->kind == TYPE_DATE)

@@ -16,6 +16,10 @@ static bool is_known(const Graph *graph, ExprId id) {
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_IN:
     case EXPR_ELSE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_CONCAT:
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
+    case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
+    case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
         break;
     }
     for (uint32_t i = 0; i < expr->arg_count; i++) {

@@ -36,7 +36,10 @@ Text eval_text(Arena *arena, const Type *type, const Value *value) {
     return text_buf_take(&buf, arena);
 }
 
-static const Type *type_at(const Eval *eval, ExprId id) { return graph_at(eval->graph, id)->type; }
+const Type *eval_type(const Eval *eval, ExprId id) {
+    const Type *type = type_base(graph_at(eval->graph, id)->type);
+    return eval->elements ? type_element(type) : type;
+}
 
 // The value of argument `i`, or its fault.
 static int32_t argument(Eval *eval, const Expr *expr, uint32_t i, Value *out) {
@@ -68,7 +71,7 @@ static int32_t eval_compare(Eval *eval, const Expr *expr, Value *out) {
         *out = value_bool(expr->op == EXPR_NE);
         return SB_OK;
     }
-    const Type *type = type_base(type_at(eval, expr->args[0]));
+    const Type *type = eval_type(eval, expr->args[0]);
     *out = value_bool(eval_comparison(expr->op, type, &a, &b));
     return SB_OK;
 }
@@ -77,7 +80,7 @@ static int32_t eval_in(Eval *eval, const Expr *expr, Value *out) {
     Value x, y;
     int32_t status = argument(eval, expr, 0, &x);
     if (status) return status;
-    const Type *type = type_base(type_at(eval, expr->args[0]));
+    const Type *type = eval_type(eval, expr->args[0]);
     *out = value_bool(false);
     for (uint32_t i = 1; i < expr->arg_count && !out->i && !x.is_null; i++) {
         status = argument(eval, expr, i, &y);
@@ -97,6 +100,13 @@ static int32_t eval_choice(Eval *eval, const Expr *expr, Value *out) {
     if (!enough) return argument(eval, expr, 1, out);
     *out = first;
     return SB_OK;
+}
+
+// All three are judged; of an element they are.
+static int32_t eval_choose(Eval *eval, const Expr *expr, Value *out) {
+    Value mask;
+    int32_t status = argument(eval, expr, 0, &mask);
+    return status ? status : argument(eval, expr, mask.i ? 1 : 2, out);
 }
 
 static int32_t eval_else(Eval *eval, const Expr *expr, Value *out) {
@@ -138,9 +148,14 @@ static int32_t eval_index(Eval *eval, const Expr *expr, Value *out) {
     int32_t status = argument(eval, expr, 0, &list);
     if (!status) status = argument(eval, expr, 1, &index);
     if (status) return status;
-    __int128 at = value_integer(type_base(type_at(eval, expr->args[1])), &index);
-    if (at < 0 || at >= list.item_count) return eval_fault(eval, SB_FAULT_OUT_OF_BOUNDS, (Text){0});
-    *out = list.items[at];
+    __int128 at = value_integer(eval_type(eval, expr->args[1]), &index);
+    const Type *type = eval_type(eval, expr->args[0]);
+    uint32_t count = type->kind == TYPE_TENSOR ? type->shape[0] : list.item_count;
+    if (at < 0 || at >= count) return eval_fault(eval, SB_FAULT_OUT_OF_BOUNDS, (Text){0});
+    uint32_t part = type->kind == TYPE_TENSOR ? list.item_count / count : 1;
+    *out = type->kind == TYPE_TENSOR && type->rank > 1
+               ? (Value){.items = list.items + at * part, .item_count = part}
+               : list.items[at];
     return SB_OK;
 }
 
@@ -161,7 +176,7 @@ static int32_t eval_convert(Eval *eval, const Expr *expr, Value *out) {
         *out = value;
         return SB_OK;
     }
-    const Type *from = type_base(type_at(eval, expr->args[0])), *to = type_base(expr->type);
+    const Type *from = eval_type(eval, expr->args[0]), *to = type_base(expr->type);
     if (expr->op == EXPR_TEXT) {
         *out = value_text(eval_text(eval->arena, from, &value));
         return SB_OK;
@@ -208,7 +223,7 @@ static void note_lacking(Eval *eval, const Param *param) {
     if (eval->wants_defaults && expr_is_none(param->value)) eval->lacked = param;
 }
 
-static int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
+int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
     switch (expr->op) {
     case EXPR_CONST: case EXPR_REGEX: case EXPR_ZONE:
         *out = expr->value;
@@ -239,6 +254,12 @@ static int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
     case EXPR_STRUCT: case EXPR_LIST: return eval_items(eval, expr, out);
     case EXPR_FIELD: return eval_field(eval, expr, out);
     case EXPR_INDEX: return eval_index(eval, expr, out);
+    case EXPR_EXPAND: return argument(eval, expr, 0, out);
+    case EXPR_CHOOSE: return eval_choose(eval, expr, out);
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
+    case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
+    case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+        return eval_whole(eval, expr, out);
     }
     return SB_FAULT_BAD_ARGUMENT;
 }
@@ -251,7 +272,9 @@ int32_t eval_expr(Eval *eval, ExprId id, Value *out) {
         *out = memo->value;
         return SB_OK;
     }
-    int32_t status = eval_node(eval, graph_at(eval->graph, id), out);
+    const Expr *expr = graph_at(eval->graph, id);
+    int32_t status = graph_is_elementwise(expr) ? eval_elements(eval, expr, out)
+                                                : eval_node(eval, expr, out);
     memo->round = eval->round;
     memo->status = status;
     if (!status) memo->value = *out;

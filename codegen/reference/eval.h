@@ -24,6 +24,7 @@ typedef struct Eval {
     // Reads a column of a source's row when it is asked for; null: the row's values stand.
     int32_t (*judge)(void *self, uint32_t column, Value *out);
     void    *judge_self;
+    bool  elements;        // Tensors that are asked for stand for one element (eval_tensor.c).
     // What a fault says.
     Text  detail;          // The offending text; at null: none.
     bool  settled;         // An `else reject` or `else fail` decided: no outer handler counts.
@@ -41,6 +42,11 @@ void eval_row(Eval *eval, const Row *left, const Row *right);
 // The value of `id`. A status: SB_OK or a fault, with eval's detail, settled and fails set.
 int32_t eval_expr(Eval *eval, ExprId id, Value *out);
 
+// The base type of the argument, or of its element: see Eval.elements.
+const Type *eval_type(const Eval *eval, ExprId id);
+// A node whose value is not known yet.
+int32_t eval_node(Eval *eval, const Expr *expr, Value *out);
+
 // ---- parts, each in a file of its own ---------------------------------------------------------
 
 // arithmetic.c: NEG to MOD, comparisons of values that are not null.
@@ -49,12 +55,20 @@ bool    eval_comparison(ExprOp op, const Type *type, const Value *a, const Value
 double  integer_to_f64(__int128 integer);
 double  decimal_to_f64(__int128 decimal, unsigned scale);
 
+// python.c: what the processes know as the function.
+const SbPythonFn *reference_python_fn(const FnRef *fn);
+
 // cast.c: CAST, WIDEN and TO_F64 of a value that is not null.
 int32_t eval_cast(Eval *eval, const Type *from, const Type *to, const Value *value, Value *out);
 
 // eval_call.c: CALL.
 int32_t eval_call(Eval *eval, const Expr *expr, Value *out);
 void    eval_call_close(Eval *eval);
+
+// eval_tensor.c: a node for which graph_is_elementwise.
+int32_t eval_elements(Eval *eval, const Expr *expr, Value *out);
+// From RESHAPE to the last reduction.
+int32_t eval_whole(Eval *eval, const Expr *expr, Value *out);
 
 // Keeps `text` as the offending text and returns `status`.
 int32_t eval_fault(Eval *eval, int32_t status, Text text);

@@ -3,6 +3,7 @@
 #include "codegen/reference/library.h"
 
 #include "runtime/memory.h"
+#include "stdlib/arrow.h"
 
 #include <ffi.h>
 #include <string.h>
@@ -47,8 +48,9 @@ static ffi_type *ffi_of(const Type *type, ffi_type *pair, ffi_type *view) {
     case TYPE_F32: return &ffi_type_float;
     case TYPE_F64: return &ffi_type_double;
     case TYPE_DECIMAL: return type->precision > DECIMAL_PRECISION_I64 ? pair : &ffi_type_sint64;
-    case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: return view;
-    case TYPE_STRUCT: case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL:
+    case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_TENSOR:
+        return view;
+    case TYPE_STRUCT: case TYPE_F16: case TYPE_BF16: case TYPE_NULL:
     case TYPE_ERROR: return &ffi_type_pointer;
     }
     return &ffi_type_pointer;
@@ -107,7 +109,7 @@ static int32_t push_argument(Eval *eval, Frame *frame, const Expr *expr, uint32_
         push_pointer(eval, frame, value.is_null ? nullptr : in_memory(eval, arg->type, &value));
         return SB_OK;
     }
-    const Type *type = type_base(arg->type);
+    const Type *type = eval_type(eval, expr->args[i]);
     push(frame, ffi_of(type, &extra[0], &extra[1]), in_memory(eval, type, &value));
     return SB_OK;
 }
@@ -150,8 +152,95 @@ static int32_t fault_of_call(Eval *eval, const Expr *expr, int32_t status) {
     return eval_fault(eval, status, text);
 }
 
+// A batch of one row: the struct of its arguments, and what the function is.
+typedef struct BatchOfOne {
+    SbBatchFn fn;
+    SbType    row;
+    char     *memory;
+} BatchOfOne;
+
+static int32_t gather_row(Eval *eval, const Expr *expr, BatchOfOne *one) {
+    const FnRef *fn = expr->fn;
+    SbField *fields = arena_new_array(eval->arena, SbField, expr->arg_count + 1);
+    size_t size = 0;
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        const Type *type = graph_at(eval->graph, expr->args[i])->type;
+        fields[i] = (SbField){{fn->params[i].at, (int64_t)fn->params[i].len},
+                              library_type(eval->arena, type), (int64_t)size};
+        size += (type_size(type) + 15) & ~(size_t)15;
+    }
+    one->memory = arena_alloc(eval->arena, size + SB_SLACK, 16);
+    one->row = (SbType){.kind = SB_STRUCT, .size = (uint32_t)size, .align = 16, .fields = fields,
+                        .field_count = expr->arg_count};
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        Value value;
+        int32_t status = eval_expr(eval, expr->args[i], &value);
+        if (status) return status;
+        library_put(eval->arena, graph_at(eval->graph, expr->args[i])->type, &value,
+                    one->memory + fields[i].offset);
+    }
+    return SB_OK;
+}
+
+// The functions that make and end a state: extern_load has seen that they are there.
+static void find_ends(Eval *eval, const FnRef *fn, SbBatchFn *batch) {
+    FnRef init = *fn, close = *fn;
+    init.symbol = text_format(eval->arena, "%.*s_init", TEXT_ARG(fn->symbol));
+    close.symbol = text_format(eval->arena, "%.*s_close", TEXT_ARG(fn->symbol));
+    void *symbols[] = {library_function(&init), library_function(&close)};
+    memcpy(&batch->init, &symbols[0], sizeof batch->init);
+    memcpy(&batch->close, &symbols[1], sizeof batch->close);
+}
+
+// With a state of its own.
+static void run_batch(Eval *eval, BatchOfOne *one, SbBatchRows *results) {
+    const void *rows[] = {one->memory};
+    void *state = nullptr;
+    SbStr words;
+    if (one->fn.init && !sb_batch_init(&eval->call, &one->fn, &state, &words)) {
+        sb_batch_refuse(&eval->call, countof(rows), SB_FAULT_EXTERN_SAID, words, results);
+        return;
+    }
+    results->state = state;
+    sb_batch_run(&eval->call, &one->fn, rows, countof(rows), results);
+    if (one->fn.close) one->fn.close(state);
+}
+
+// How many rows are in a batch changes no result.
+static int32_t call_batch(Eval *eval, const Expr *expr, Value *out) {
+    const FnRef *fn = expr->fn;
+    bool python = fn->traits & FN_PYTHON;
+    void *symbol = python ? nullptr : library_function(fn);
+    if (!symbol && !python) return eval_fault(eval, SB_FAULT_BAD_ARGUMENT, fn->name);
+    BatchOfOne one = {.fn = {.name = {fn->name.at, (int64_t)fn->name.len}, .row = &one.row,
+                             .result = library_type(eval->arena, expr->type),
+                             .pure = !(fn->traits & FN_IMPURE),
+                             .fallible = (fn->traits & FN_FALLIBLE) != 0}};
+    memcpy(&one.fn.call, &symbol, sizeof one.fn.call);
+    if (python) {
+        one.fn.about = reference_python_fn(fn);
+        one.fn.call = sb_python_call;
+        one.fn.fallible = true;
+    } else if (fn->traits & FN_STATE) {
+        find_ends(eval, fn, &one.fn);
+    }
+    int32_t status = gather_row(eval, expr, &one);
+    if (status) return status;
+    SbBatchRows results = {0};
+    run_batch(eval, &one, &results);
+    if (!results.count) return eval_fault(eval, SB_FAULT_TOO_LARGE, (Text){0});
+    status = results.statuses[0];
+    eval->call.detail = results.details[0];
+    if (status >= SB_FAULT_FIRST) return fault_of_call(eval, expr, status);
+    *out = status == SB_NULL ? value_null()
+                             : library_get(eval->arena, type_base(expr->type), results.values);
+    sb_scratch_rewind(&eval->call);
+    return SB_OK;
+}
+
 int32_t eval_call(Eval *eval, const Expr *expr, Value *out) {
     const FnRef *fn = expr->fn;
+    if (fn->traits & FN_BATCH) return call_batch(eval, expr, out);
     ffi_type extra[2];
     init_pairs(&extra[0], &extra[1]);
     Frame frame = {0};

@@ -205,15 +205,18 @@ bool file_ends(Text path, const char *suffix) {
     return path.len >= len && memcmp(path.at + path.len - len, suffix, len) == 0;
 }
 
+bool file_is_packed(Text path) {
+    return file_ends(path, ".gz") || file_ends(path, ".zst") || file_ends(path, ".lz4");
+}
+
 bool file_load(Job *job, Text path, Text *text) {
     Bytes raw = {0}, plain = {0};
     if (!read_all(job, path, &raw)) return false;
     size_t good = raw.len;
-    bool packed = true;
+    bool packed = file_is_packed(path);
     if (file_ends(path, ".gz")) good = inflate_all(&raw, &plain);
-    else if (file_ends(path, ".zst")) good = unzstd_all(&raw, &plain);
-    else if (file_ends(path, ".lz4")) good = unlz4_all(&raw, &plain);
-    else packed = false;
+    if (file_ends(path, ".zst")) good = unzstd_all(&raw, &plain);
+    if (file_ends(path, ".lz4")) good = unlz4_all(&raw, &plain);
     if (good < raw.len)
         job_fail(job, JOB_COMPRESSED, "'%.*s' is cut short or damaged at byte %zu",
                  TEXT_ARG(path), good);

@@ -103,7 +103,8 @@ static void group_end(Job *job, Node *node, const Group *group) {
         const Agg *agg = &op->group.aggs[a];
         uint32_t c = op->group.key_count + a;
         if (!node->needed[c]) continue;
-        AggCall call = {.arena = job->arena, .agg = agg, .input = &group->inputs[a]};
+        AggCall call = {.arena = job->arena, .agg = agg, .input = &group->inputs[a],
+                        .scratch = &job->eval.call};
         call.type = agg->arg_count ? type_base(graph_at(job->graph, agg->args[0])->type) : nullptr;
         call.by_type = agg->arg_count > 1 ? type_base(graph_at(job->graph, agg->args[1])->type)
                                           : nullptr;

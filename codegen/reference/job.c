@@ -45,6 +45,7 @@ void job_fail(Job *job, JobTrouble kind, const char *message, ...) {
     job->fix_at = job->error.len;
     text_buf_format(&job->error, "\n  = fix: %s\n", troubles[kind].fix);
     job->exit_code = troubles[kind].exit_code;
+    job->in_trouble = true;
 }
 
 void job_fix(Job *job, const char *fix, ...) {
@@ -127,7 +128,20 @@ static void want_zip(Job *job, const Node *node) {
     }
 }
 
+static void want_window(Job *job, const Node *node, bool *seen) {
+    const Op *op = node->op;
+    for (uint32_t k = 0; k < op_sort_keys(op); k++)
+        want_expr(job, op, op_sort_key(op, k).key, seen);
+    for (uint32_t c = 0; c < op->column_count; c++) {
+        const WindowFn *fn = window_fn(op, c);
+        if (!node->needed[c]) continue;
+        if (fn) want_expr(job, op, fn->arg, seen);
+        else job_node(job, op->inputs[0])->needed[op->window.from[c]] = true;
+    }
+}
+
 static void want_sink(Job *job, const Op *op, bool *seen) {
+    want_expr(job, op, op->sink.key, seen);
     for (uint32_t c = 0; c < op->sink.column_count; c++) {
         want_expr(job, op, op->sink.columns[c].value, seen);
         want_expr(job, op, op->sink.columns[c].spelling, seen);
@@ -165,6 +179,7 @@ static void want_inputs(Job *job, Node *node) {
         for (uint32_t k = 0; k < op->sort.count; k++)
             want_expr(job, op, op->sort.keys[k].key, seen);
         return;
+    case OP_WINDOW: want_window(job, node, seen); return;
     case OP_LIMIT: case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT:
         want_same(job, node, 0);
         return;
@@ -250,6 +265,7 @@ static void node_advance(Job *job, Node *node) {
     case OP_ZIP: zip_advance(job, node); return;
     case OP_SHUFFLE: shuffle_advance(job, node); return;
     case OP_SAMPLE: sample_advance(job, node); return;
+    case OP_WINDOW: window_advance(job, node); return;
     case OP_HINT: pass_advance(job, node); return;
     case OP_SINK: node->done = true; return;
     }

@@ -54,7 +54,7 @@ typedef struct RowMark {
 
 typedef struct FileWritten {
     Text    path;
-    int64_t rows, bytes;
+    int64_t rows, bytes, files;
 } FileWritten;
 
 typedef struct Options {
@@ -63,6 +63,7 @@ typedef struct Options {
     bool   has_rows, has_share;
     double share;
     int64_t rows;
+    const char *python;       // --python=PATH; null: not given.
 } Options;
 
 typedef struct Job {
@@ -77,7 +78,10 @@ typedef struct Job {
     FileRead *reads;   size_t read_count, read_cap;
     FileWritten *writes; size_t write_count, write_cap;
     uint64_t places;          // Numbers rejects as they come.
+    bool     by_key;          // An output has a file for each key: the summary counts files.
+    bool     began;           // Nothing stopped it before its first row.
     int      exit_code;       // Not 0: the job failed; `error` says why.
+    bool     in_trouble;      // It failed by something else than rejected rows.
     TextBuf  error;
     size_t   fix_at;         // In `error`: where the fix begins.
 } Job;
@@ -122,6 +126,8 @@ void row_meet(Row *row, const Op *op);
 // ---- operators, each going on by at least one step or setting node->done ----------------------
 
 void source_advance(Job *job, Node *node);                                  // source.c
+// Before the job begins: finds the files, and reads the headers of plain ones.
+void source_check(Job *job, Node *node);
 void filter_advance(Job *job, Node *node);                                  // relational.c
 void project_advance(Job *job, Node *node);
 void explode_advance(Job *job, Node *node);
@@ -133,11 +139,17 @@ void sample_advance(Job *job, Node *node);
 void pass_advance(Job *job, Node *node);
 void sort_advance(Job *job, Node *node);                                    // sort.c
 void shuffle_advance(Job *job, Node *node);
+void window_advance(Job *job, Node *node);                                  // window.c
 void group_advance(Job *job, Node *node);                                   // group.c
 void join_advance(Job *job, Node *node);                                    // join.c
 
 // Evaluates keys of a row; false: the row was rejected.
 bool keys_of(Job *job, Node *node, const ExprId *keys, uint32_t count, Value *out);
+
+// ---- python.c ---------------------------------------------------------------------------------
+
+// Starts what the Python functions of the graph need, unless it runs.
+void reference_python_open(Job *job);
 
 // ---- rejects.c --------------------------------------------------------------------------------
 
@@ -195,5 +207,7 @@ bool paths_find(Job *job, const Type *type, const Value *value, Text **paths, si
 // The whole text of a file, decompressed; false after failing the job.
 bool file_load(Job *job, Text path, Text *text);                            // files.c
 bool file_ends(Text path, const char *suffix);                                 // files.c
+// Does the name say that the file is compressed?
+bool file_is_packed(Text path);
 
 #endif

@@ -87,6 +87,28 @@ static JsonFault read_list(Arena *arena, const Type *type, const JsonNode *node,
     return fine;
 }
 
+static JsonFault read_dimension(Arena *arena, const Type *type, const JsonNode *node,
+                                uint32_t depth, Value **to) {
+    if (node->kind != JSON_ARRAY) return fault_of(SB_FAULT_JSON_TYPE, node->text);
+    uint32_t count = 0;
+    for (const JsonNode *child = node->first; child; child = child->next) count++;
+    if (count != type->shape[depth]) return fault_of(SB_FAULT_SHAPE, node->text);
+    for (const JsonNode *child = node->first; child; child = child->next) {
+        JsonFault fault = depth + 1 < type->rank
+                              ? read_dimension(arena, type, child, depth + 1, to)
+                              : json_read(arena, type->elem, child, nullptr, (*to)++);
+        if (fault.status) return fault;
+    }
+    return fine;
+}
+
+static JsonFault read_tensor(Arena *arena, const Type *type, const JsonNode *node, Value *out) {
+    size_t count = type_elements(type);
+    Value *to = arena_new_array(arena, Value, count);
+    *out = (Value){.items = to, .item_count = (uint32_t)count};
+    return read_dimension(arena, type, node, 0, &to);
+}
+
 static JsonFault read_struct(Arena *arena, const Type *type, const JsonNode *node,
                              const struct SbZone *zone, Value *out) {
     if (node->kind != JSON_OBJECT) return wrong_type(node);
@@ -129,7 +151,8 @@ static JsonFault read_base(Arena *arena, const Type *type, const JsonNode *node,
         return read_list(arena, type, node, zone, out);
     case TYPE_STRUCT:
         return read_struct(arena, type, node, zone, out);
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_TENSOR: return read_tensor(arena, type, node, out);
+    case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return wrong_type(node);

@@ -24,7 +24,7 @@ void *library_function(const FnRef *fn) {
 // ---- types ------------------------------------------------------------------------------------
 
 static SbKind kind_of(TypeKind kind) {
-    static_assert((int)TYPE_BOOL == (int)SB_BOOL && (int)TYPE_STRUCT == (int)SB_STRUCT);
+    static_assert((int)TYPE_BOOL == (int)SB_BOOL && (int)TYPE_TENSOR == (int)SB_TENSOR);
     return (SbKind)kind;
 }
 
@@ -37,7 +37,9 @@ const SbType *library_type(Arena *arena, const Type *type) {
         .size = (uint32_t)type_size(type), .align = (uint32_t)type_align(type),
         .valid_offset = (uint32_t)type_size(base), .field_count = type->field_count,
     };
-    if (type->kind == TYPE_LIST) out->elem = library_type(arena, type->elem);
+    if (type_is_sequence(type)) out->elem = library_type(arena, type->elem);
+    out->rank = type->rank;
+    out->shape = type->shape;
     if (type->kind != TYPE_STRUCT) return out;
     SbField *fields = arena_new_array(arena, SbField, type->field_count ? type->field_count : 1);
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -99,7 +101,7 @@ static void put_base(Arena *arena, const Type *type, const Value *value, void *m
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         put_text(arena, value->text, memory);
         return;
-    case TYPE_LIST:
+    case TYPE_LIST: case TYPE_TENSOR:
         put_list(arena, type, value, memory);
         return;
     case TYPE_STRUCT:
@@ -107,7 +109,7 @@ static void put_base(Arena *arena, const Type *type, const Value *value, void *m
             library_put(arena, type->fields[i].type, &value->items[i],
                         (char *)memory + type_field_offset(type, i));
         return;
-    case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_F16: case TYPE_BF16: case TYPE_NULL: case TYPE_ERROR:
         return;
     }
 }
@@ -191,11 +193,11 @@ Value library_get(Arena *arena, const Type *type, const void *memory) {
         return get_decimal(base, memory);
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return get_text(arena, memory);
-    case TYPE_LIST:
+    case TYPE_LIST: case TYPE_TENSOR:
         return get_list(arena, base, memory);
     case TYPE_STRUCT:
         return get_struct(arena, base, memory);
-    case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_F16: case TYPE_BF16: case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return value_null();

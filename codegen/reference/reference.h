@@ -19,12 +19,17 @@ typedef struct ReferenceRun {
 // Runs the job as its executable would: same outputs, rejects, summary on stderr and exit code.
 int reference_run(const ReferenceRun *run);
 
+// After the last run or table: ends the Python processes that were started for them.
+void reference_python_close(void);
+
 // A table of constants: what a test block gives and gets.
 typedef struct ReferenceTable {
     OpId     op;
     Text     name;       // Of a given one: its rows were read there, row N on line N.
     Const   *rows;       // Structs of the op's visible columns.
     uint32_t row_count;
+    const char *python;  // Of one that is wanted: the interpreter of Python. Null: as a job finds
+                         // it.
 } ReferenceTable;
 
 // Evaluates `want`'s operator with the outputs of `given` operators replaced. Rows are put into

@@ -109,6 +109,7 @@ static void set_option(Job *job, const char *arg, bool *given) {
     }
     if (text_is(name, "overwrite")) job->options.overwrite = true;
     else if (text_is(name, "rejects")) job->options.rejects = value;
+    else if (text_is(name, "python")) job->options.python = text_c(job->arena, value);
     else if (text_is(name, "reject-limit")) set_reject_limit(job, value);
     else set_other(job, name, arg);
 }
@@ -129,11 +130,21 @@ static void check_params(Job *job, const bool *given) {
     }
 }
 
+// What a job refuses before its first row.
+static void check_files(Job *job) {
+    for (size_t i = 0; i < job->graph->op_count && !job->exit_code; i++) {
+        Node *node = &job->nodes[i];
+        if (node->op->kind == OP_SOURCE && node->reached) source_check(job, node);
+    }
+    sinks_check(job);
+}
+
 static void run_sinks(Job *job) {
     for (size_t i = 0; i < job->graph->op_count; i++) {
         if (job->graph->ops[i].kind == OP_SINK) job_want(job, job->graph->ops[i].id);
     }
-    sinks_check(job);
+    check_files(job);
+    job->began = !job->exit_code;
     for (size_t i = 0; i < job->graph->op_count && !job->exit_code; i++) {
         if (job->graph->ops[i].kind == OP_SINK) sink_run(job, &job->nodes[i]);
     }
@@ -148,14 +159,13 @@ int reference_run(const ReferenceRun *run) {
     set_defaults(&job);
     for (size_t i = 0; i < run->arg_count; i++) set_option(&job, run->args[i], given);
     check_params(&job, given);
+    if (!job.exit_code) reference_python_open(&job);
     if (!job.exit_code) run_sinks(&job);
-    // What stops a job before its first row leaves no rejects behind.
-    bool ran = job.exit_code != 2;
     rejects_judge(&job);
     sinks_publish(&job);
-    if (ran) rejects_publish(&job);
+    if (job.began) rejects_publish(&job);
     text_buf_add(&out, text_buf_view(&job.error));
-    if (ran) summary_print(&job, &out);
+    if (job.began) summary_print(&job, &out);
     fwrite(out.at, 1, out.len, stderr);
     text_buf_free(&out);
     int exit_code = job.exit_code;
@@ -238,6 +248,8 @@ bool reference_table(const Graph *graph, Arena *arena, const ReferenceTable *giv
     job.eval.wants_defaults = true;
     job_want(&job, want->op);
     for (size_t i = 0; i < given_count; i++) give_rows(&job, &given[i]);
+    job.options.python = want->python;
+    reference_python_open(&job);
     want->rows = nullptr;
     want->row_count = 0;
     for (const Row *row; (row = job_row(&job, want->op, want->row_count));) {

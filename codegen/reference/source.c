@@ -3,8 +3,10 @@
 #include "codegen/reference/identity.h"
 #include "codegen/reference/job.h"
 #include "codegen/reference/library.h"
+#include "ir/walk.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct Source {
     Job        *job;
@@ -25,6 +27,50 @@ typedef struct Source {
 } Source;
 
 // ---- opening ----------------------------------------------------------------------------------
+
+// A row that has the path of a file and nothing else.
+static void eval_path(Source *source, Text path) {
+    Origin *origin = arena_new_of(source->job->arena, Origin);
+    Row *row = row_new(source->job, source->node->op);
+    *origin = (Origin){.has_file = true, .path = path};
+    row->origin = origin;
+    eval_row(&source->job->eval, row, nullptr);
+}
+
+static bool keys_fit(Source *source, Text path) {
+    Job *job = source->job;
+    for (uint32_t i = 0; i < source->op->key_count; i++) {
+        Value key;
+        if (!eval_expr(&job->eval, source->op->keys[i].expr, &key)) continue;
+        Text detail = job->eval.detail;
+        job_fail(job, JOB_PATH_KEY, "'%.*s': the key '%.*s' does not fit its type: '%.*s'",
+                 TEXT_ARG(path), TEXT_ARG(source->op->keys[i].name), TEXT_ARG(detail));
+        return false;
+    }
+    return true;
+}
+
+// A condition that faults is for the rows to judge.
+static bool path_opens(Source *source) {
+    PathConditions by_path = source_path_conditions(source->job->graph, source->op);
+    for (uint32_t i = 0; i < by_path.count; i++) {
+        Value value;
+        if (eval_expr(&source->job->eval, by_path.items[i], &value)) return true;
+        if (!value.i) return false;
+    }
+    return true;
+}
+
+// Leaves out files whose keys the filters refuse.
+static void judge_paths(Source *source) {
+    size_t kept = 0;
+    for (size_t i = 0; i < source->path_count && !source->job->exit_code; i++) {
+        eval_path(source, source->paths[i]);
+        if (keys_fit(source, source->paths[i]) && path_opens(source))
+            source->paths[kept++] = source->paths[i];
+    }
+    source->path_count = kept;
+}
 
 static Source *source_new(Job *job, Node *node) {
     const SourceOp *op = &node->op->source;
@@ -47,6 +93,7 @@ static Source *source_new(Job *job, Node *node) {
         paths_find(job, graph_at(job->graph, op->path)->type, &value, &source->paths,
                    &source->path_count);
     }
+    if (op->key_count > 0) judge_paths(source);
     if (!expr_is_none(op->options.row_max) && job_setting(job, op->options.row_max, &value))
         source->row_max = value.i;
     source->reads = job->read_count;
@@ -76,6 +123,22 @@ static void file_open(Source *source) {
     if (source->format->open) source->format->open(&source->rows);
 }
 
+// Is it a file that can be read at any place, so that a job sees its header before it begins?
+static bool is_plain(Job *job, Text path) {
+    struct stat st;
+    return !text_is(path, "-") && !file_is_packed(path) &&
+           stat(text_c(job->arena, path), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+void source_check(Job *job, Node *node) {
+    Source *source = source_new(job, node);
+    if (!source->format || !source->format->open) return;
+    for (source->path = 0; source->path < source->path_count && !job->exit_code; source->path++)
+        if (is_plain(job, source->paths[source->path])) file_open(source);
+    source->path = 0;
+    source->open = false;
+}
+
 // ---- judging columns --------------------------------------------------------------------------
 
 static bool column_fault(Source *source, uint32_t column, int32_t status, Text detail) {
@@ -90,13 +153,25 @@ static Text raw_of(const Source *source, uint32_t column) {
                                                  : (Text){0};
 }
 
+// A number's null without the spaces around its word; all else as it is.
+static Text unpadded_of(const Source *source, uint32_t column) {
+    const Type *type = source->op->columns[column].type;
+    const CsvOptions *csv = &source->op->options.csv;
+    Text raw = raw_of(source, column), word = raw;
+    while (word.len && strchr(" \t", word.at[0])) word.at++, word.len--;
+    while (word.len && strchr(" \t", word.at[word.len - 1])) word.len--;
+    bool pads = type->nullable && type_is_numeric(type_base(type));
+    Text null_word = csv->null_count ? csv->nulls[0] : (Text){0};
+    return pads && text_eq(word, null_word) ? word : raw;
+}
+
 // The bytes of some columns of the type as a row of them has them.
 static Text raws_of(const Source *source, RawSpan raw) {
     if (raw.first == raw.last) return raw_of(source, raw.first);
     TextBuf buf = {0};
     for (uint32_t c = raw.first; c <= raw.last; c++) {
         if (c > raw.first) text_buf_char(&buf, source->op->options.csv.delimiter);
-        text_buf_add(&buf, raw_of(source, c));
+        text_buf_add(&buf, unpadded_of(source, c));
     }
     return text_buf_take(&buf, source->job->arena);
 }

@@ -149,8 +149,8 @@ static int compare_reads(const void *left, const void *right) {
 }
 
 void summary_print(const Job *job, TextBuf *buf) {
-    static const char *const sources[] = {"source", "rows", "bytes"}, *const sinks[] = {
-                                                                          "sink", "rows", "bytes"};
+    static const char *const sources[] = {"source", "rows", "bytes"};
+    static const char *const sinks[] = {"sink", "rows", "bytes", "files"};
     print_steps(job, buf);
     Sheet sheet = sheet_new(job->arena, 3, sources);
     if (job->read_count) qsort(job->reads, job->read_count, sizeof *job->reads, compare_reads);
@@ -161,12 +161,13 @@ void summary_print(const Job *job, TextBuf *buf) {
         line->cells[2] = figure(job->arena, read->bytes);
     }
     print_sheet(buf, &sheet);
-    sheet = sheet_new(job->arena, 3, sinks);
+    sheet = sheet_new(job->arena, job->by_key ? 4 : 3, sinks);
     for (size_t i = 0; i < job->write_count && !job->exit_code; i++) {
         const FileWritten *written = &job->writes[i];
         Line *line = add_line(&sheet, written->path);
         line->cells[1] = figure(job->arena, written->rows);
         line->cells[2] = figure(job->arena, written->bytes);
+        line->cells[3] = figure(job->arena, written->files);
     }
     print_sheet(buf, &sheet);
 }

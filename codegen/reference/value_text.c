@@ -197,10 +197,10 @@ void value_print(TextBuf *buf, const Type *type, const Value *value, char point)
     case TYPE_DURATION:
         print_duration(buf, value->i);
         return;
-    case TYPE_LIST: case TYPE_STRUCT:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR:
         value_print_json(buf, type, value);
         return;
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_NULL: case TYPE_ERROR:
         return;
     }
 }
@@ -230,6 +230,17 @@ static void print_list(TextBuf *buf, const Type *type, const Value *value) {
     for (uint32_t i = 0; i < value->item_count; i++) {
         if (i) text_buf_char(buf, ',');
         value_print_json(buf, type->elem, &value->items[i]);
+    }
+    text_buf_char(buf, ']');
+}
+
+// The part of a tensor that begins with dimension `depth`, whose elements begin at *from.
+static void print_tensor(TextBuf *buf, const Type *type, const Value **from, uint32_t depth) {
+    text_buf_char(buf, '[');
+    for (uint32_t i = 0; i < type->shape[depth]; i++) {
+        if (i) text_buf_char(buf, ',');
+        if (depth + 1 < type->rank) print_tensor(buf, type, from, depth + 1);
+        else value_print_json(buf, type->elem, (*from)++);
     }
     text_buf_char(buf, ']');
 }
@@ -278,7 +289,12 @@ void value_print_json(TextBuf *buf, const Type *type, const Value *value) {
     case TYPE_STRUCT:
         print_struct(buf, type, value);
         return;
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_TENSOR: {
+        const Value *from = value->items;
+        print_tensor(buf, type, &from, 0);
+        return;
+    }
+    case TYPE_NULL: case TYPE_ERROR:
         return;
     }
 }

@@ -13,17 +13,22 @@
 
 enum { PART_BYTES = 256 << 20 };
 
-// A file to be: a sink has one, or as many as its parts.
+// A file to be: a sink has one, or as many as its parts. By key it has those of each key.
 typedef struct Part {
     TextBuf text;
     int64_t lines;
+    Text    path;
+    Text    key;
+    size_t  number;  // Among the parts of its key.
 } Part;
 
 typedef struct Sink {
-    Text   path;
+    Text   path;     // By key as it is written, with braces.
+    Text   front;    // By key: the path in front of the key.
+    bool   by_key;
     Part  *parts;
     size_t part_count, part_cap;
-    int64_t part_bytes, rows;
+    int64_t part_bytes, files_max, rows;
 } Sink;
 
 static bool is_folder_path(Text path) { return path.len && path.at[path.len - 1] == '/'; }
@@ -37,12 +42,35 @@ static Sink *sink_of(Job *job, Node *node) {
     if (job_setting(job, op->path, &value)) sink->path = value.text;
     if (!expr_is_none(op->options.bytes) && job_setting(job, op->options.bytes, &value))
         sink->part_bytes = value.i;
+    sink->files_max = SINK_FILES_MAX;
+    if (!expr_is_none(op->options.files) && job_setting(job, op->options.files, &value))
+        sink->files_max = value.i;
+    sink->by_key = !expr_is_none(op->key);
+    sink->front = sink->path;
+    sink->path = text_format(job->arena, "%.*s%.*s", TEXT_ARG(sink->path), TEXT_ARG(op->shape));
     return sink;
 }
 
-static Part *part_new(Job *job, const Node *node, Sink *sink) {
-    Part part = {0};
+static Text part_path(Job *job, const Sink *sink, const Part *part, const char *extension) {
+    Text path = text_format(job->arena, "%.*s%.*s", TEXT_ARG(sink->front), TEXT_ARG(part->key));
+    if (!is_folder_path(sink->path)) return path;
+    return text_format(job->arena, "%.*spart-%05zu.%s", TEXT_ARG(path), part->number, extension);
+}
+
+static Part *part_new(Job *job, const Node *node, Sink *sink, Text key) {
+    Part part = {.key = key};
     const FormatReference *format = format_reference(node->op->sink.format);
+    const Part *before = sink->part_count ? &sink->parts[sink->part_count - 1] : nullptr;
+    if (before && text_eq(before->key, key)) part.number = before->number + 1;
+    part.path = part_path(job, sink, &part, format->extension);
+    struct stat st;
+    if (sink->by_key && (int64_t)sink->part_count >= sink->files_max)
+        job_fail(job, JOB_TOO_MANY_FILES, "'%.*s' makes more than %lld files: '%.*s%.*s' is one "
+                 "more", TEXT_ARG(sink->path), (long long)sink->files_max, TEXT_ARG(sink->front),
+                 TEXT_ARG(key));
+    else if (sink->by_key && !job->options.overwrite &&
+             stat(text_c(job->arena, part.path), &st) == 0)
+        job_fail(job, JOB_OUTPUT_EXISTS, "'%.*s' exists", TEXT_ARG(part.path));
     if (format->header) format->header(&part.text, node->op);
     arena_push(job->arena, sink->parts, sink->part_count, sink->part_cap, part);
     return &sink->parts[sink->part_count - 1];
@@ -53,7 +81,7 @@ static void add_line(Job *job, const Node *node, Sink *sink, Text line) {
     Part *part = &sink->parts[sink->part_count - 1];
     size_t front = format_reference(node->op->sink.format)->finish_bytes;
     bool full = part->lines && (int64_t)(part->text.len + front) >= sink->part_bytes;
-    if (full && is_folder_path(sink->path)) part = part_new(job, node, sink);
+    if (full && is_folder_path(sink->path)) part = part_new(job, node, sink, part->key);
     text_buf_add(&part->text, line);
     part->lines++;
 }
@@ -68,9 +96,17 @@ static void add_lines(Job *job, const Node *node, Sink *sink, Text lines) {
     }
 }
 
+// The key of the row that eval_row was told of. Rows come sorted by key.
+static void turn_to_key(Job *job, const Node *node, Sink *sink) {
+    Value key;
+    if (!sink->by_key || eval_expr(&job->eval, node->op->sink.key, &key)) return;
+    const Part *part = sink->part_count ? &sink->parts[sink->part_count - 1] : nullptr;
+    if (!part || !text_eq(part->key, key.text)) part_new(job, node, sink, key.text);
+}
+
 void sink_run(Job *job, Node *node) {
     Sink *sink = sink_of(job, node);
-    part_new(job, node, sink);
+    if (!sink->by_key) part_new(job, node, sink, TEXT(""));
     for (Row *row; !job->exit_code && (row = node_take(job, node, 0));) {
         TextBuf line = {0};
         int32_t status;
@@ -79,6 +115,7 @@ void sink_run(Job *job, Node *node) {
             text_buf_free(&line);
             continue;
         }
+        turn_to_key(job, node, sink);
         if (format_reference(node->op->sink.format)->cuts_rows)
             add_lines(job, node, sink, text_buf_view(&line));
         else add_line(job, node, sink, text_buf_view(&line));
@@ -111,14 +148,10 @@ static void check_path(Job *job, Text path) {
         job_fail(job, JOB_OUTPUT_EXISTS, "the folder '%s' is not empty", name);
 }
 
-static bool is_packed(Text path) {
-    return file_ends(path, ".gz") || file_ends(path, ".zst") || file_ends(path, ".lz4");
-}
-
 // A header that is written last wants a file whose front can be written then.
 static void check_header(Job *job, const Op *op, Text path) {
     bool stream = text_is(path, "-");
-    if (!format_reference(op->sink.format)->finish || (!stream && !is_packed(path))) return;
+    if (!format_reference(op->sink.format)->finish || (!stream && !file_is_packed(path))) return;
     Text step = job->graph->steps[op->step.i].label;
     job_fail(job, JOB_OUTPUT_HEADER,
              "'%.*s' is %s: %.*s has the number of rows in its header, which is known after them",
@@ -140,9 +173,11 @@ void sinks_check(Job *job) {
     for (size_t i = 0; i < job->graph->op_count; i++) {
         Node *node = &job->nodes[i];
         if (node->op->kind != OP_SINK) continue;
-        paths[count] = sink_of(job, node)->path;
+        const Sink *sink = sink_of(job, node);
+        paths[count] = sink->path;
         check_header(job, node->op, paths[count]);
-        check_path(job, paths[count++]);
+        if (!sink->by_key) check_path(job, paths[count]);
+        count++;
     }
     Text rejects = rejects_path(job);
     if (rejects.at) {
@@ -236,11 +271,6 @@ static void clear_folder(Job *job, Text folder) {
     if (dir) closedir(dir);
 }
 
-static void note_written(Job *job, Text path, int64_t rows, int64_t bytes) {
-    FileWritten written = {path, rows, bytes};
-    arena_push(job->arena, job->writes, job->write_count, job->write_cap, written);
-}
-
 // The header that is known when the rows are.
 static void finish_part(Job *job, const Op *op, Part *part) {
     TextBuf whole = {0};
@@ -255,21 +285,45 @@ static void publish(Job *job, Node *node) {
     int64_t bytes = 0;
     bool folder = is_folder_path(sink->path);
     const FormatReference *format = format_reference(node->op->sink.format);
-    if (folder) clear_folder(job, sink->path);
     for (size_t i = 0; i < sink->part_count && !job->exit_code; i++) {
         Part *part = &sink->parts[i];
-        Text path = sink->path;
-        if (folder)
-            path = text_format(job->arena, "%.*spart-%05zu.%s", TEXT_ARG(sink->path), i,
-                               format->extension);
+        if (folder && part->number == 0)
+            clear_folder(job, text_format(job->arena, "%.*s%.*s", TEXT_ARG(sink->front),
+                                          TEXT_ARG(part->key)));
         if (format->finish) finish_part(job, node->op, part);
-        write_file(job, path, text_buf_view(&part->text));
+        write_file(job, part->path, text_buf_view(&part->text));
         bytes += (int64_t)part->text.len;
     }
-    note_written(job, sink->path, sink->rows, bytes);
+    FileWritten written = {sink->path, sink->rows, bytes, (int64_t)sink->part_count};
+    if (text_is(sink->path, "-")) written.files = 0;
+    job->by_key |= sink->by_key;
+    arena_push(job->arena, job->writes, job->write_count, job->write_cap, written);
+}
+
+// By key two outputs may meet in one file, or in one that is read.
+static void check_parts(Job *job, const Sink *sink, const Part *part) {
+    for (size_t i = 0; i < job->graph->op_count; i++) {
+        const Sink *other = job->nodes[i].state;
+        if (job->nodes[i].op->kind != OP_SINK || !other) continue;
+        if (other == sink) break;
+        for (size_t k = 0; k < other->part_count; k++)
+            if (text_eq(other->parts[k].path, part->path))
+                job_fail(job, JOB_SAME_PATH, "two outputs go to '%.*s': '%.*s' and '%.*s'",
+                         TEXT_ARG(part->path), TEXT_ARG(other->path), TEXT_ARG(sink->path));
+    }
+    for (size_t r = 0; r < job->read_count; r++)
+        if (text_eq(job->reads[r].path, part->path))
+            job_fail(job, JOB_SAME_PATH, "'%.*s' is read, and written by '%.*s'",
+                     TEXT_ARG(part->path), TEXT_ARG(sink->path));
 }
 
 void sinks_publish(Job *job) {
+    for (size_t i = 0; i < job->graph->op_count; i++) {
+        const Sink *sink = job->nodes[i].state;
+        if (job->nodes[i].op->kind != OP_SINK || !sink || !sink->by_key) continue;
+        for (size_t k = 0; k < sink->part_count && !job->exit_code; k++)
+            check_parts(job, sink, &sink->parts[k]);
+    }
     for (size_t i = 0; i < job->graph->op_count; i++) {
         Node *node = &job->nodes[i];
         if (node->op->kind != OP_SINK) continue;
@@ -279,11 +333,11 @@ void sinks_publish(Job *job) {
     }
 }
 
-// A failed job publishes its rejects too.
+// A job that its rejects made fail publishes them too.
 void rejects_publish(Job *job) {
     Text path = rejects_path(job);
     TextBuf text = {0};
-    if (!path.at) return;
+    if (!path.at || job->in_trouble) return;
     bool csv = job->options.rejects.at ? file_ends(path, ".csv")
                                        : format_info(job->graph->rejects.format)->records ==
                                              FORMAT_RECORDS_CSV;
@@ -291,7 +345,9 @@ void rejects_publish(Job *job) {
     int exit_code = job->exit_code;
     job->exit_code = 0;
     write_file(job, path, text_buf_view(&text));
-    if (!job->exit_code) note_written(job, path, (int64_t)job->reject_count, (int64_t)text.len);
+    FileWritten written = {path, (int64_t)job->reject_count, (int64_t)text.len, 1};
+    if (!job->exit_code)
+        arena_push(job->arena, job->writes, job->write_count, job->write_cap, written);
     if (exit_code) job->exit_code = exit_code;
     text_buf_free(&text);
 }

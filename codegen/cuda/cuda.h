@@ -1,0 +1,70 @@
+// Cuda: the kernels of a stage for a GPU, as CUDA C.
+//
+//   plan ─ render.c ─▶ CUDA C ─ compiler.c ─▶ cubins for each architecture, PTX
+//             │ expr.c: nodes to statements
+//             └ table.c: an operator is a template, a type a name, the dialect a struct of strings
+//
+// The text includes device.cuh and nothing else, so that it compiles for the host too: the tests
+// run it there (tests/cuda).
+//
+// What a kernel is called with, as one struct:
+//
+//   i64 rows            how many rows it computes
+//   u8 *status          a byte for each row
+//   const T *, u8 *     by column that it reads; the second only where values may be null
+//   T *, u8 *           by column that it gives
+//   T                   by parameter of the job, in 8 bytes
+//
+// Columns lie one value after the other, tensors one row after the other. A null has a zero in its
+// column of u8, and any value. Status bytes are zero before the first kernel of a stage. Where one
+// is not zero after the last kernel, the CPU judges the row.
+#ifndef SBC_CODEGEN_CUDA_H
+#define SBC_CODEGEN_CUDA_H
+
+#include "ir/plan.h"
+
+typedef struct CudaColumn {
+    KernelItem  item;  // What gives it: of member 0 a column of the root.
+    const Type *type;
+} CudaColumn;
+
+// What one launch does.
+typedef struct CudaKernel {
+    Text        name;          // By its content: equal kernels have one name.
+    Text        text;          // Its part of the unit.
+    const Type *shape;         // The tensor whose elements lanes go over. Null: they go over rows.
+    uint32_t    width;         // Rows, or elements, that a lane takes at once.
+    CudaColumn *inputs;  size_t input_count, input_cap;
+    CudaColumn *outputs; size_t output_count, output_cap;
+    uint32_t   *params;  size_t param_count, param_cap;  // Numbers of the job's parameters.
+} CudaKernel;
+
+typedef struct CudaUnit {
+    Text        text;
+    CudaKernel *kernels; size_t kernel_count, kernel_cap;  // In the order of their launches.
+} CudaUnit;
+
+// A unit as code for one architecture.
+typedef struct CudaPart {
+    unsigned architecture;  // 90 for sm_90.
+    bool     is_ptx;        // It runs on later architectures too.
+    Text     bytes;
+} CudaPart;
+
+// Source files by Span.file, for #line.
+typedef struct CudaSources {
+    const Text *paths, *texts;
+    size_t      count;
+} CudaSources;
+
+// Renders the kernels of a stage whose KernelPart is not empty.
+CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSources sources);
+
+// Appends the kernels of all stages of the plan: --dump=cuda.
+void cuda_print(TextBuf *buf, Arena *arena, const Plan *plan, CudaSources sources);
+
+// The text of device.cuh and of the library that it includes.
+Text cuda_device_text(void);
+Text cuda_library_text(void);
+
+#endif

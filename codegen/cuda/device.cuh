@@ -1,0 +1,114 @@
+// What rendered kernels call. NVRTC compiles this file with them, and the tests compile both for the
+// host (tests/cuda/host.h).
+//
+// Integers wrap in their unsigned types, and a second function says whether they did: no operation
+// here is undefined, whatever its operands.
+#pragma once
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef __int128 i128;
+typedef unsigned __int128 u128;
+typedef float f32;
+typedef double f64;
+
+#define SB_FN static __device__ __forceinline__
+
+// ---- whole numbers -----------------------------------------------------------------------------
+
+// Of type T with unsigned U, T in i128 and the least value.
+#define SB_WHOLE(T, U, least)                                                                      \
+    SB_FN T sb_add_##T(T a, T b) { return (T)(U)((U)a + (U)b); }                                   \
+    SB_FN T sb_sub_##T(T a, T b) { return (T)(U)((U)a - (U)b); }                                   \
+    SB_FN T sb_mul_##T(T a, T b) { return (T)(U)((u64)(U)a * (u64)(U)b); }                         \
+    SB_FN u8 sb_add_over_##T(T a, T b) { return (i128)a + (i128)b != (i128)sb_add_##T(a, b); }     \
+    SB_FN u8 sb_sub_over_##T(T a, T b) { return (i128)a - (i128)b != (i128)sb_sub_##T(a, b); }     \
+    SB_FN u8 sb_mul_over_##T(T a, T b) {                                                           \
+        if ((T)-1 > 0) return ((u128)(U)a * (u128)(U)b) != (u128)(U)sb_mul_##T(a, b);              \
+        return (i128)a * (i128)b != (i128)sb_mul_##T(a, b);                                        \
+    }                                                                                              \
+    SB_FN u8 sb_div_fault_##T(T a, T b) {                                                          \
+        return b == 0 || ((T)-1 < (T)0 && a == (T)(least) && b == (T)-1);                          \
+    }                                                                                              \
+    SB_FN T sb_div_##T(T a, T b) { return sb_div_fault_##T(a, b) ? (T)0 : (T)(a / b); }            \
+    SB_FN T sb_mod_##T(T a, T b) { return sb_div_fault_##T(a, b) ? (T)0 : (T)(a % b); }            \
+    SB_FN T sb_whole_##T(f64 x) { return sb_fits_##T(x) ? (T)x : (T)0; }
+
+// Does a float fit without a fraction? The bounds are powers of two.
+#define SB_FITS(T, low, high)                                                                      \
+    SB_FN u8 sb_fits_##T(f64 x) { return x >= low && x < high && trunc(x) == x; }
+
+SB_FITS(i8, -0x1p7, 0x1p7)
+SB_FITS(i16, -0x1p15, 0x1p15)
+SB_FITS(i32, -0x1p31, 0x1p31)
+SB_FITS(i64, -0x1p63, 0x1p63)
+SB_FITS(u8, 0.0, 0x1p8)
+SB_FITS(u16, 0.0, 0x1p16)
+SB_FITS(u32, 0.0, 0x1p32)
+SB_FITS(u64, 0.0, 0x1p64)
+
+SB_WHOLE(i8, u8, -0x7f - 1)
+SB_WHOLE(i16, u16, -0x7fff - 1)
+SB_WHOLE(i32, u32, -0x7fffffff - 1)
+SB_WHOLE(i64, u64, -0x7fffffffffffffffll - 1)
+SB_WHOLE(u8, u8, 0)
+SB_WHOLE(u16, u16, 0)
+SB_WHOLE(u32, u32, 0)
+SB_WHOLE(u64, u64, 0)
+
+// Has the whole number more significant bits than a float of so many holds?
+SB_FN u8 sb_inexact(i128 x, int bits) {
+    u64 size = x < 0 ? (u64)-x : (u64)x, lowest = size & (0 - size);
+    return lowest < (u64)1 << (64 - bits) && size >= lowest << bits && size;
+}
+
+// ---- floats ------------------------------------------------------------------------------------
+
+// Did a finite number become infinite?
+SB_FN u8 sb_too_large(f64 before, f32 after) { return before - before == 0 && after - after != 0; }
+
+SB_FN f32 sb_f32_of(u32 bits) {
+    union { u32 bits; f32 value; } as = {bits};
+    return as.value;
+}
+
+SB_FN f64 sb_f64_of(u64 bits) {
+    union { u64 bits; f64 value; } as = {bits};
+    return as.value;
+}
+
+SB_FN u8 sb_nan(f64 x) { return x != x; }
+
+// ---- columns -----------------------------------------------------------------------------------
+
+// Values that one lane loads or stores at once: 16 bytes of the widest type that a kernel handles.
+template <typename T, int N> struct alignas(sizeof(T) * N) SbPack {
+    T at[N];
+};
+
+template <typename T, int N> SB_FN SbPack<T, N> sb_load(const T *from) {
+    return *(const SbPack<T, N> *)from;
+}
+
+template <typename T, int N> SB_FN void sb_store(T *to, const SbPack<T, N> &values) {
+    *(SbPack<T, N> *)to = values;
+}
+
+// ---- the library -------------------------------------------------------------------------------
+
+#define int64_t i64
+#define __builtin_floor floor
+#define __builtin_ceil ceil
+#define __builtin_trunc trunc
+#define __builtin_sqrt sqrt
+#define __builtin_fabs fabs
+#define __builtin_copysign(x, sign) copysign((f64)(x), (f64)(sign))
+#define __builtin_inff() sb_f32_of(0x7f800000u)
+#include "stdlib/number/math_lanes.h"
+#undef int64_t

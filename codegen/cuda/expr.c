@@ -1,0 +1,326 @@
+// Expressions as statements: each node is computed once, and a branch is a choice between values.
+//
+//   where x // y > 3  ─▶  const i64 v1 = sb_div_i64(x0, x1);
+//                         const u8 r1 = sb_div_fault_i64(x0, x1);
+//                         const u8 v2 = 1 & (v1 > v3);
+//
+// Nothing is skipped, so what no branch needs is computed too. Its faults do not count: each
+// operator says which of its arguments' faults are its own.
+#include "codegen/cuda/render.h"
+
+#include <math.h>
+#include <string.h>
+
+static Text format(const CudaEmit *e, const char *text, Text a, Text b) {
+    return text_format(e->arena, text, TEXT_ARG(a), TEXT_ARG(b));
+}
+
+static Text valid_of(const CudaValue *value) { return value->valid.len ? value->valid : TEXT("1"); }
+static Text raise_of(const CudaValue *value) { return value->raise.len ? value->raise : TEXT("0"); }
+
+// Either may be empty, which is no fault.
+static Text either(const CudaEmit *e, Text a, Text b) {
+    if (!a.len) return b;
+    return b.len && !text_eq(a, b) ? format(e, "(%.*s | %.*s)", a, b) : a;
+}
+
+// ---- statements ---------------------------------------------------------------------------------
+
+// Says where in the program the next statement comes from, if that differs.
+static void locate(CudaEmit *e, Span span) {
+    if (span.file >= e->sources.count) return;
+    Text text = e->sources.texts[span.file];
+    uint32_t line = 1;
+    for (uint32_t i = 0; i < span.start && i < text.len; i++) line += text.at[i] == '\n';
+    if (line == e->line && span.file == e->file) return;
+    e->line = line;
+    e->file = span.file;
+    text_buf_format(&e->body, "#line %u ", line);
+    text_buf_quoted(&e->body, e->sources.paths[span.file]);
+    text_buf_char(&e->body, '\n');
+}
+
+static Text declare(CudaEmit *e, const char *type, char kind, unsigned number, Text value) {
+    text_buf_format(&e->body, "    const %s %c%u = %.*s;\n", type, kind, number, TEXT_ARG(value));
+    return text_format(e->arena, "%c%u", kind, number);
+}
+
+// Gives names to what a node computes.
+static CudaValue declare_all(CudaEmit *e, const Expr *x, CudaValue is) {
+    unsigned number = e->names++;
+    locate(e, x->span);
+    is.value = declare(e, cuda_type(type_element(x->type)), 'v', number, is.value);
+    if (is.valid.len > 1) is.valid = declare(e, "u8", 'n', number, is.valid);
+    if (is.raise.len) is.raise = declare(e, "u8", 'r', number, is.raise);
+    return is;
+}
+
+// ---- leaves -------------------------------------------------------------------------------------
+
+static void print_float(TextBuf *buf, const Type *type, double value) {
+    bool narrow = type->kind == TYPE_F32;
+    float as_f32 = (float)value;
+    uint32_t bits32;
+    uint64_t bits64;
+    memcpy(&bits32, &as_f32, sizeof bits32);
+    memcpy(&bits64, &value, sizeof bits64);
+    if (isfinite(value)) text_buf_format(buf, narrow ? "%af" : "%a", value);
+    else if (narrow) text_buf_format(buf, "sb_f32_of(0x%xu)", bits32);
+    else text_buf_format(buf, "sb_f64_of(0x%llxull)", (unsigned long long)bits64);
+}
+
+static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
+    const Type *base = type_base(type);
+    bool is_unsigned = base->kind >= TYPE_U8 && base->kind <= TYPE_U64;
+    uint64_t bits = is_unsigned ? value->u : (uint64_t)value->i;
+    if (value->is_null) text_buf_char(buf, '0');
+    else if (type_is_float(base)) print_float(buf, base, value->f);
+    else text_buf_format(buf, "(%s)0x%llxull", cuda_type(base), (unsigned long long)bits);
+}
+
+Text cuda_element(Arena *arena, const Type *type, const Type *shape) {
+    TextBuf buf = {0};
+    uint64_t own = 1, whole = 1;
+    bool same = type->rank == shape->rank;
+    for (uint32_t i = 0; same && i < type->rank; i++) same = type->shape[i] == shape->shape[i];
+    if (same) return TEXT("e");
+    for (uint32_t d = 0; d < type->rank; d++) {  // From the last dimension on.
+        uint32_t size = type->shape[type->rank - 1 - d], of = shape->shape[shape->rank - 1 - d];
+        if (size > 1)
+            text_buf_format(&buf, "%se / %lluu %% %uu * %lluu", buf.len ? " + " : "",
+                            (unsigned long long)whole, of, (unsigned long long)own);
+        own *= size;
+        whole *= of;
+    }
+    if (!buf.len) text_buf_char(&buf, '0');
+    return text_buf_take(&buf, arena);
+}
+
+static void print_items(CudaEmit *e, TextBuf *buf, const Expr *x) {
+    uint32_t count = x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const Const *item = x->op == EXPR_LIST
+                                ? &graph_at(e->plan->graph, x->args[i])->value
+                                : &x->value.items[i];
+        if (i) text_buf_add(buf, TEXT(", "));
+        print_constant(buf, x->type->elem, item);
+    }
+}
+
+// A constant tensor is an array of the unit.
+static CudaValue table(CudaEmit *e, const Expr *x) {
+    unsigned number = e->names++;
+    text_buf_format(&e->tables, "%s %s " CUDA_NAME "_t%u[] = {", e->dialect->table,
+                    cuda_type(x->type->elem), number);
+    print_items(e, &e->tables, x);
+    text_buf_add(&e->tables, TEXT("};\n"));
+    Text at = cuda_element(e->arena, x->type, e->kernel->shape);
+    return (CudaValue){text_format(e->arena, CUDA_NAME "_t%u[%.*s]", number, TEXT_ARG(at)),
+                       {0}, {0}};
+}
+
+static CudaValue constant(CudaEmit *e, const Expr *x) {
+    if (x->type->kind == TYPE_TENSOR) return table(e, x);
+    TextBuf buf = {0};
+    print_constant(&buf, x->type, &x->value);
+    return (CudaValue){text_buf_take(&buf, e->arena),
+                       x->value.is_null ? TEXT("0") : (Text){0}, {0}};
+}
+
+static CudaValue param(CudaEmit *e, const Expr *x) {
+    CudaKernel *kernel = e->kernel;
+    size_t i = 0;
+    while (i < kernel->param_count && kernel->params[i] != x->index) i++;
+    if (i == kernel->param_count)
+        arena_push(e->arena, kernel->params, kernel->param_count, kernel->param_cap, x->index);
+    return (CudaValue){text_format(e->arena, "a.p%u", x->index), {0}, {0}};
+}
+
+size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type) {
+    CudaKernel *kernel = e->kernel;
+    for (size_t i = 0; i < kernel->input_count; i++)
+        if (kernel->inputs[i].item.column == column) return i;
+    CudaColumn input = {{0, column}, type};
+    arena_push(e->arena, kernel->inputs, kernel->input_count, kernel->input_cap, input);
+    return kernel->input_count - 1;
+}
+
+bool cuda_is_whole(const CudaKernel *kernel, const Type *type) {
+    if (!kernel->shape) return true;
+    return type->kind == TYPE_TENSOR && type_elements(type) == type_elements(kernel->shape);
+}
+
+static CudaValue input(CudaEmit *e, uint32_t column, const Type *type) {
+    size_t i = cuda_input(e, column, type);
+    CudaValue is = {0};
+    if (cuda_is_whole(e->kernel, type)) {
+        is.value = text_format(e->arena, "x%zu", i);
+        if (type->nullable) is.valid = text_format(e->arena, "x%zun", i);
+        return is;
+    }
+    Text at = TEXT("row");
+    if (type->kind == TYPE_TENSOR) {
+        Text element = cuda_element(e->arena, type, e->kernel->shape);
+        at = text_format(e->arena, "row * %lluull + (%.*s)",
+                         (unsigned long long)type_elements(type), TEXT_ARG(element));
+    }
+    is.value = text_format(e->arena, "a.x%zu[%.*s]", i, TEXT_ARG(at));
+    if (type->nullable) is.valid = text_format(e->arena, "a.x%zun[row]", i);
+    return is;
+}
+
+// A column of an earlier step was judged there: its faults are not those of who reads it.
+static CudaValue column(CudaEmit *e, uint32_t member, const Expr *x) {
+    KernelItem item = plan_kernel_item(e->plan, e->stage, member - 1, x->index);
+    if (!item.member) {
+        CudaValue is = input(e, item.column, x->type);
+        return is.value.at[0] == 'a' ? declare_all(e, x, is) : is;
+    }
+    const Op *op = graph_op_at(e->plan->graph, e->stage->ops[item.member]);
+    CudaValue is = cuda_value(e, item.member, op->project.items[item.column].expr);
+    is.raise = (Text){0};
+    return is;
+}
+
+// ---- operators ----------------------------------------------------------------------------------
+
+static Text fill(CudaEmit *e, const char *from, const Expr *x, const CudaValue *args, Text valid) {
+    TextBuf buf = {0};
+    for (const char *at = from; *at; at++) {
+        if (*at != '$') {
+            text_buf_char(&buf, *at);
+            continue;
+        }
+        at++;
+        if (*at == 'T') text_buf_add(&buf, text_of(cuda_type(type_element(x->type))));
+        else if (*at == 'n') text_buf_add(&buf, valid);
+        else text_buf_add(&buf, args[*at - '0'].value);
+    }
+    return text_buf_take(&buf, e->arena);
+}
+
+static CudaValue by_template(CudaEmit *e, const Expr *x, const CudaValue *args) {
+    Template is = cuda_template(x, graph_at(e->plan->graph, x->args[0])->type);
+    Text valid = {0};
+    for (uint32_t i = 0; i < x->arg_count; i++)
+        if (args[i].valid.len)
+            valid = valid.len ? format(e, "%.*s & %.*s", valid, args[i].valid) : args[i].valid;
+    CudaValue out = {.value = fill(e, is.value, x, args, valid.len ? valid : TEXT("1"))};
+    if (x->type->nullable && x->op != EXPR_SOME) out.valid = valid;
+    if (is.fault && !x->proven) {
+        out.raise = fill(e, is.fault, x, args, valid);
+        if (valid.len) out.raise = format(e, "%.*s & (%.*s)", valid, out.raise);
+        out.raise = text_format(e->arena, "(%.*s)", TEXT_ARG(out.raise));
+    }
+    for (uint32_t i = 0; i < x->arg_count; i++) out.raise = either(e, out.raise, args[i].raise);
+    return out;
+}
+
+static CudaValue call(CudaEmit *e, const Expr *x, const CudaValue *args) {
+    TextBuf buf = {0};
+    CudaValue out = {0};
+    text_buf_format(&buf, "(%s)%.*s(", cuda_type(type_element(x->type)),
+                    TEXT_ARG(x->fn->symbol));
+    for (uint32_t i = 0; i < x->arg_count; i++) {
+        text_buf_format(&buf, i ? ", %.*s" : "%.*s", TEXT_ARG(args[i].value));
+        out.raise = either(e, out.raise, args[i].raise);
+    }
+    text_buf_char(&buf, ')');
+    out.value = text_buf_take(&buf, e->arena);
+    return out;
+}
+
+// `which` is 1 where the first value is taken.
+static CudaValue choose(CudaEmit *e, Text which, const CudaValue *one, const CudaValue *other) {
+    CudaValue out = {0};
+    Arena *arena = e->arena;
+    out.value = text_format(arena, "%.*s ? %.*s : %.*s", TEXT_ARG(which), TEXT_ARG(one->value),
+                            TEXT_ARG(other->value));
+    if (one->valid.len || other->valid.len)
+        out.valid = text_format(arena, "%.*s ? %.*s : %.*s", TEXT_ARG(which),
+                                TEXT_ARG(valid_of(one)), TEXT_ARG(valid_of(other)));
+    if (one->raise.len || other->raise.len)
+        out.raise = text_format(arena, "(%.*s ? %.*s : %.*s)", TEXT_ARG(which),
+                                TEXT_ARG(raise_of(one)), TEXT_ARG(raise_of(other)));
+    return out;
+}
+
+// The second argument is judged where the first one is `needs`.
+static CudaValue logic(CudaEmit *e, const Expr *x, const CudaValue *args) {
+    bool is_and = x->op == EXPR_AND;
+    CudaValue out = {.value = format(e, is_and ? "%.*s & %.*s" : "%.*s | %.*s", args[0].value,
+                                     args[1].value)};
+    Text second = args[1].raise;
+    if (second.len)
+        second = format(e, is_and ? "(%.*s ? %.*s : 0)" : "(%.*s ? 0 : %.*s)", args[0].value,
+                        second);
+    out.raise = either(e, args[0].raise, second);
+    return out;
+}
+
+static CudaValue in_list(CudaEmit *e, const Expr *x, const CudaValue *args) {
+    TextBuf buf = {0};
+    text_buf_format(&buf, "%.*s & (0", TEXT_ARG(valid_of(&args[0])));
+    for (uint32_t i = 1; i < x->arg_count; i++)
+        text_buf_format(&buf, " | (%.*s & (%.*s == %.*s))", TEXT_ARG(valid_of(&args[i])),
+                        TEXT_ARG(args[0].value), TEXT_ARG(args[i].value));
+    text_buf_char(&buf, ')');
+    return (CudaValue){.value = text_buf_take(&buf, e->arena), .raise = args[0].raise};
+}
+
+static CudaValue handle(CudaEmit *e, const Expr *x, const CudaValue *args) {
+    if (!args[0].raise.len) return args[0];
+    if (x->handler != ELSE_VALUE) {
+        CudaValue out = args[0];
+        out.raise = text_format(e->arena, "(%.*s ? 3 : 0)", TEXT_ARG(args[0].raise));
+        return out;
+    }
+    CudaValue out = choose(e, args[0].raise, &args[1], &args[0]);
+    out.raise = text_format(e->arena, "((%.*s & 2) | (%.*s ? %.*s : 0))", TEXT_ARG(args[0].raise),
+                            TEXT_ARG(args[0].raise), TEXT_ARG(raise_of(&args[1])));
+    return out;
+}
+
+static CudaValue operate(CudaEmit *e, const Expr *x, const CudaValue *args) {
+    switch ((int)x->op) {
+    case EXPR_CALL: return call(e, x, args);
+    case EXPR_AND: case EXPR_OR: return logic(e, x, args);
+    case EXPR_IN: return in_list(e, x, args);
+    case EXPR_ELSE: return handle(e, x, args);
+    case EXPR_IF: {
+        CudaValue out = choose(e, args[0].value, &args[1], &args[2]);
+        out.raise = either(e, args[0].raise, out.raise);
+        return out;
+    }
+    case EXPR_COALESCE: {
+        CudaValue present = args[0], out;
+        present.valid = present.raise = (Text){0};
+        out = choose(e, valid_of(&args[0]), &present, &args[1]);
+        out.raise = either(e, args[0].raise, out.raise);
+        return out;
+    }
+    default: return by_template(e, x, args);
+    }
+}
+
+static CudaValue compute(CudaEmit *e, uint32_t member, const Expr *x) {
+    switch ((int)x->op) {
+    case EXPR_CONST: return constant(e, x);
+    case EXPR_LIST: return table(e, x);
+    case EXPR_PARAM: return param(e, x);
+    case EXPR_COLUMN: return column(e, member, x);
+    default: break;
+    }
+    CudaValue *args = arena_new_array(e->arena, CudaValue, x->arg_count + 1);
+    for (uint32_t i = 0; i < x->arg_count; i++) args[i] = cuda_value(e, member, x->args[i]);
+    return declare_all(e, x, operate(e, x, args));
+}
+
+CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id) {
+    for (size_t i = e->node_count; i-- > 0;)
+        if (e->nodes[i].member == member && expr_same(e->nodes[i].id, id)) return e->nodes[i].is;
+    const Expr *x = graph_at(e->plan->graph, id);
+    CudaNode node = {member, id, compute(e, member, x)};
+    arena_push(e->arena, e->nodes, e->node_count, e->node_cap, node);
+    return node.is;
+}

@@ -1,0 +1,343 @@
+// Kernels as text: a function for one row, or one element of a tensor, and a loop around it.
+//
+//   struct NAME_args {...};
+//   u8 NAME_element(a, row, e, x0, &y0)    statements of the steps; must the CPU judge the row?
+//   void NAME(a)                           loads 16 bytes a lane, calls it, stores
+//
+// A stage has at most one kernel that goes over rows, which judges filters too. For each shape of
+// the tensors that it computes one more kernel goes over their elements.
+#include "codegen/cuda/render.h"
+
+#include "codegen/build/cache.h"
+
+enum {
+    LANE_BYTES = 16,     // What a lane loads at once of the widest column.
+    LANE_NODES = 256,    // Operations that a lane does at once: more would not stay in registers.
+};
+
+static const Op *member_op(const CudaEmit *e, uint32_t m) {
+    return graph_op_at(e->plan->graph, e->stage->ops[m]);
+}
+
+static bool same_shape(const Type *a, const Type *b) {
+    if (!a || !b) return a == b;
+    bool same = a->rank == b->rank;
+    for (uint32_t i = 0; same && i < a->rank; i++) same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+static const Type *shape_of(const Type *type) {
+    return type->kind == TYPE_TENSOR ? type : nullptr;
+}
+
+// ---- what a kernel computes ---------------------------------------------------------------------
+
+// An item that is computed for what follows it, or because it may fault.
+typedef void ItemFn(void *self, uint32_t member, uint32_t item, bool output);
+
+static void each_item(const Plan *plan, const Stage *stage, void *self, ItemFn *see) {
+    for (uint32_t m = 1; m < stage->kernels.op_count; m++) {
+        const Op *op = graph_op_at(plan->graph, stage->ops[m]);
+        for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++) {
+            ExprId id = op->project.items[i].expr;
+            bool output = stage->kernels.outputs[m][i], used = plan->usage.columns[op->id.i][i];
+            bool copy = graph_at(plan->graph, id)->op == EXPR_COLUMN;
+            if (used && !copy && (output || graph_faults(plan->graph, id)))
+                see(self, m, i, output);
+        }
+    }
+}
+
+typedef struct Item {
+    CudaEmit *e;
+    TextBuf   judged;  // What makes the CPU judge the row, each after " | ".
+} Item;
+
+static void judge(Item *to, Text raise) {
+    if (raise.len) text_buf_format(&to->judged, " | %.*s", TEXT_ARG(raise));
+}
+
+static void give(CudaEmit *e, KernelItem from, const Type *type, const CudaValue *is) {
+    CudaKernel *kernel = e->kernel;
+    size_t i = kernel->output_count;
+    arena_push(e->arena, kernel->outputs, kernel->output_count, kernel->output_cap,
+               ((CudaColumn){from, type}));
+    text_buf_format(&e->body, "    y%zu = %.*s;\n", i, TEXT_ARG(is->value));
+    if (!type->nullable) return;
+    Text valid = is->valid.len ? is->valid : TEXT("1");
+    text_buf_format(&e->body, "    y%zun = %.*s;\n", i, TEXT_ARG(valid));
+}
+
+static void compute_item(void *self, uint32_t m, uint32_t i, bool output) {
+    Item *to = self;
+    CudaEmit *e = to->e;
+    ExprId id = member_op(e, m)->project.items[i].expr;
+    const Type *type = graph_at(e->plan->graph, id)->type;
+    if (!same_shape(shape_of(type), e->kernel->shape)) return;
+    CudaValue is = cuda_value(e, m, id);
+    judge(to, is.raise);
+    if (!output) return;
+    give(e, (KernelItem){m, i}, type, &is);
+    if (!type_is_float(type_base(type_element(type)))) return;
+    // Two kinds of processors give a NaN other bits.
+    Text valid = is.valid.len ? is.valid : TEXT("1");
+    judge(to, text_format(e->arena, "(%.*s & sb_nan(%.*s))", TEXT_ARG(valid),
+                          TEXT_ARG(is.value)));
+}
+
+static void compute_filters(Item *to) {
+    CudaEmit *e = to->e;
+    for (uint32_t m = 1; m < e->stage->kernels.op_count && !e->kernel->shape; m++) {
+        const Op *op = member_op(e, m);
+        if (op->kind != OP_FILTER) continue;
+        CudaValue is = cuda_value(e, m, op->filter.pred);
+        judge(to, is.raise);
+        judge(to, text_format(e->arena, "!%.*s", TEXT_ARG(is.value)));
+    }
+}
+
+// ---- the loop around it -------------------------------------------------------------------------
+
+static bool is_whole(const CudaKernel *kernel, size_t input) {
+    return cuda_is_whole(kernel, kernel->inputs[input].type);
+}
+
+static uint32_t width_of(const CudaEmit *e) {
+    const CudaKernel *kernel = e->kernel;
+    size_t widest = 1;
+    for (size_t i = 0; i < kernel->input_count; i++) {
+        size_t size = type_size(type_base(type_element(kernel->inputs[i].type)));
+        if (is_whole(kernel, i) && size > widest) widest = size;
+    }
+    for (size_t i = 0; i < kernel->output_count; i++) {
+        size_t size = type_size(type_base(type_element(kernel->outputs[i].type)));
+        if (size > widest) widest = size;
+    }
+    uint32_t width = LANE_BYTES / (uint32_t)widest;
+    while (width > 1 && width * e->node_count > LANE_NODES) width /= 2;
+    while (kernel->shape && type_elements(kernel->shape) % width) width /= 2;
+    return width;
+}
+
+static const char *name_of(const CudaColumn *column) {
+    return cuda_type(type_element(column->type));
+}
+
+// "    const i64 *x0;  // fare"
+static void print_pointer(CudaEmit *e, TextBuf *buf, size_t i, bool output) {
+    const CudaColumn *column = output ? &e->kernel->outputs[i] : &e->kernel->inputs[i];
+    const char *is_const = output ? "" : "const ";
+    char kind = output ? 'y' : 'x';
+    TextBuf name = {0};
+    type_print_name(&name, member_op(e, column->item.member)->columns[column->item.column].name);
+    text_buf_format(buf, "    %s%s *%c%zu;  // %.*s\n", is_const, name_of(column), kind, i,
+                    (int)name.len, name.at);
+    text_buf_free(&name);
+    if (column->type->nullable) text_buf_format(buf, "    %su8 *%c%zun;\n", is_const, kind, i);
+}
+
+static void print_arguments(CudaEmit *e, TextBuf *buf) {
+    const CudaKernel *kernel = e->kernel;
+    text_buf_add(buf, TEXT("struct " CUDA_NAME "_args {\n    i64 rows;\n    u8 *status;\n"));
+    for (size_t i = 0; i < kernel->input_count; i++) print_pointer(e, buf, i, false);
+    for (size_t i = 0; i < kernel->output_count; i++) print_pointer(e, buf, i, true);
+    for (size_t i = 0; i < kernel->param_count; i++) {
+        const Param *param = &e->plan->graph->params[kernel->params[i]];
+        text_buf_format(buf, "    alignas(8) %s p%u;\n", cuda_type(param->type),
+                        kernel->params[i]);
+    }
+    text_buf_add(buf, TEXT("};\n\n"));
+}
+
+// A format with the column's type and number; the same for its column of u8.
+static void each_column(const CudaKernel *kernel, TextBuf *buf, bool outputs, const char *text) {
+    size_t count = outputs ? kernel->output_count : kernel->input_count;
+    for (size_t i = 0; i < count; i++) {
+        const CudaColumn *column = outputs ? &kernel->outputs[i] : &kernel->inputs[i];
+        if (!outputs && !is_whole(kernel, i)) continue;
+        for (int valid = 0; valid <= column->type->nullable; valid++)
+            for (const char *at = text; *at; at++) {
+                if (*at == 'T') text_buf_add(buf, text_of(valid ? "u8" : name_of(column)));
+                else if (*at == '#') text_buf_format(buf, "%zu%s", i, valid ? "n" : "");
+                else text_buf_char(buf, *at);
+            }
+    }
+}
+
+static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
+    text_buf_format(buf, "%s u8 " CUDA_NAME "_element(const " CUDA_NAME
+                         "_args &a, i64 row, u32 e",
+                    e->dialect->function);
+    each_column(e->kernel, buf, false, ", const T x#");
+    each_column(e->kernel, buf, true, ", T &y#");
+    text_buf_add(buf, TEXT(") {\n"));
+    text_buf_add(buf, text_buf_view(&e->body));
+    text_buf_add(buf, TEXT("#line 1 \"kernel\"\n    return (0"));
+    text_buf_add(buf, text_buf_view(&item->judged));
+    text_buf_add(buf, TEXT(") != 0;\n}\n\n"));
+}
+
+// The call for one row or element: of packs, or of what is left after them.
+static void print_call(CudaEmit *e, TextBuf *buf, bool packed) {
+    const CudaKernel *kernel = e->kernel;
+    const char *row = kernel->shape ? "row" : packed ? "at + k" : "at";
+    const char *element = !kernel->shape ? "0" : packed ? "element + k" : "element";
+    text_buf_format(buf, CUDA_NAME "_element(a, %s, %s", row, element);
+    each_column(kernel, buf, false, packed ? ", x#.at[k]" : ", a.x#[at]");
+    each_column(kernel, buf, true, packed ? ", y#.at[k]" : ", a.y#[at]");
+    text_buf_add(buf, TEXT(")"));
+}
+
+static void print_pack(CudaEmit *e, TextBuf *buf) {
+    const CudaKernel *kernel = e->kernel;
+    uint32_t width = kernel->width;
+    char text[96];
+    snprintf(text, sizeof text, "        const SbPack<T, %u> x# = sb_load<T, %u>(a.x# + at);\n",
+             width, width);
+    each_column(kernel, buf, false, text);
+    snprintf(text, sizeof text, "        SbPack<T, %u> y#;\n", width);
+    each_column(kernel, buf, true, text);
+    if (kernel->shape) text_buf_add(buf, TEXT("        u8 raised = 0;\n"));
+    else text_buf_format(buf, "        SbPack<u8, %u> raised;\n", width);
+    text_buf_format(buf, "        %s\n        for (int k = 0; k < %u; k++)\n            raised%s ",
+                    e->dialect->unroll, width, kernel->shape ? " |=" : ".at[k] =");
+    print_call(e, buf, true);
+    text_buf_add(buf, TEXT(";\n"));
+    snprintf(text, sizeof text, "        sb_store<T, %u>(a.y# + at, y#);\n", width);
+    each_column(kernel, buf, true, text);
+    if (kernel->shape) text_buf_add(buf, TEXT("        if (raised) a.status[row] = 1;\n"));
+    else text_buf_format(buf, "        sb_store<u8, %u>(a.status + at, raised);\n", width);
+}
+
+static void print_loop(CudaEmit *e, TextBuf *buf) {
+    const CudaKernel *kernel = e->kernel;
+    unsigned long long elements = kernel->shape ? type_elements(kernel->shape) : 1;
+    text_buf_format(buf, "%s " CUDA_NAME "(%s " CUDA_NAME "_args a) {\n", e->dialect->kernel,
+                    e->dialect->arguments);
+    text_buf_format(buf, "    const i64 first = %s, step = %s;\n", e->dialect->first,
+                    e->dialect->step);
+    text_buf_format(buf, "    const i64 count = a.rows * %llu, packs = count / %u;\n", elements,
+                    kernel->width);
+    text_buf_format(buf, "    for (i64 pack = first; pack < packs; pack += step) {\n"
+                         "        const i64 at = pack * %u;\n", kernel->width);
+    if (kernel->shape)
+        text_buf_format(buf, "        const i64 row = at / %llu;\n"
+                             "        const u32 element = (u32)(at %% %llu);\n"
+                             "        if (a.status[row]) continue;\n", elements, elements);
+    print_pack(e, buf);
+    text_buf_add(buf, TEXT("    }\n"));
+    if (!kernel->shape && kernel->width > 1) {
+        text_buf_format(buf, "    for (i64 at = packs * %u + first; at < count; at += step)\n"
+                             "        a.status[at] = ", kernel->width);
+        print_call(e, buf, false);
+        text_buf_add(buf, TEXT(";\n"));
+    }
+    text_buf_add(buf, TEXT("}\n"));
+}
+
+// ---- units --------------------------------------------------------------------------------------
+
+// Puts the name, which the text itself makes, where it is left open.
+static void settle(CudaEmit *e, TextBuf *text) {
+    TextBuf parts = {0}, out = {0};
+    cache_key_add(&parts, "kernel", text_buf_view(text));
+    e->kernel->name = text_format(e->arena, "sb_kernel_%.16s", cache_key(e->arena, &parts));
+    text_buf_free(&parts);
+    for (size_t i = 0; i < text->len; i++) {
+        if (text->at[i] == CUDA_NAME[0]) text_buf_add(&out, e->kernel->name);
+        else text_buf_char(&out, text->at[i]);
+    }
+    text_buf_free(text);
+    e->kernel->text = text_buf_take(&out, e->arena);
+}
+
+static void print_head(const CudaEmit *e, TextBuf *buf) {
+    const CudaKernel *kernel = e->kernel;
+    text_buf_add(buf, TEXT("// " CUDA_NAME ": "));
+    if (kernel->shape)
+        text_buf_format(buf, "%llu elements of a row",
+                        (unsigned long long)type_elements(kernel->shape));
+    else text_buf_add(buf, TEXT("rows"));
+    text_buf_format(buf, ", %u at a time; %zu columns in, %zu out\n", kernel->width,
+                    kernel->input_count, kernel->output_count);
+}
+
+static void render_kernel(CudaEmit *e, CudaKernel *kernel) {
+    Item item = {.e = e};
+    e->kernel = kernel;
+    compute_filters(&item);
+    each_item(e->plan, e->stage, &item, compute_item);
+    kernel->width = width_of(e);
+    TextBuf text = {0};
+    print_head(e, &text);
+    text_buf_add(&text, text_buf_view(&e->tables));
+    print_arguments(e, &text);
+    print_element(e, &text, &item);
+    print_loop(e, &text);
+    settle(e, &text);
+    text_buf_free(&item.judged);
+    text_buf_free(&e->body);
+    text_buf_free(&e->tables);
+}
+
+typedef struct Shapes {
+    Arena      *arena;
+    const Plan *plan;
+    const Stage *stage;
+    CudaUnit   *unit;
+} Shapes;
+
+static void need_shape(Shapes *to, const Type *shape) {
+    CudaUnit *unit = to->unit;
+    for (size_t i = 0; i < unit->kernel_count; i++)
+        if (same_shape(unit->kernels[i].shape, shape)) return;
+    arena_push(to->arena, unit->kernels, unit->kernel_count, unit->kernel_cap,
+               (CudaKernel){.shape = shape});
+}
+
+static void see_rows(void *self, uint32_t m, uint32_t i, bool) {
+    Shapes *to = self;
+    const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
+    if (!shape_of(op->columns[i].type)) need_shape(to, nullptr);
+}
+
+static void see_tensors(void *self, uint32_t m, uint32_t i, bool) {
+    Shapes *to = self;
+    const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
+    if (shape_of(op->columns[i].type)) need_shape(to, shape_of(op->columns[i].type));
+}
+
+// The kernel over rows comes first: it writes the status of each row.
+static void find_kernels(Shapes *to) {
+    for (uint32_t m = 1; m < to->stage->kernels.op_count; m++)
+        if (graph_op_at(to->plan->graph, to->stage->ops[m])->kind == OP_FILTER)
+            need_shape(to, nullptr);
+    each_item(to->plan, to->stage, to, see_rows);
+    each_item(to->plan, to->stage, to, see_tensors);
+}
+
+CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSources sources) {
+    CudaUnit unit = {0};
+    Shapes shapes = {arena, plan, stage, &unit};
+    find_kernels(&shapes);
+    TextBuf text = {0};
+    text_buf_add(&text, text_of(cuda_dialect.include));
+    for (size_t i = 0; i < unit.kernel_count; i++) {
+        CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
+                      .dialect = &cuda_dialect};
+        render_kernel(&e, &unit.kernels[i]);
+        text_buf_char(&text, '\n');
+        text_buf_add(&text, unit.kernels[i].text);
+    }
+    unit.text = text_buf_take(&text, arena);
+    return unit;
+}
+
+void cuda_print(TextBuf *buf, Arena *arena, const Plan *plan, CudaSources sources) {
+    for (size_t i = 0; i < plan->stage_count; i++) {
+        const Stage *stage = &plan->stages[i];
+        if (!stage->kernels.op_count) continue;
+        text_buf_format(buf, "// stage %zu: %.*s\n", i, TEXT_ARG(stage->label));
+        text_buf_add(buf, cuda_render(arena, plan, stage, sources).text);
+    }
+}

@@ -1,0 +1,50 @@
+// Private to codegen/cuda: one kernel while it is rendered.
+#ifndef SBC_CODEGEN_CUDA_RENDER_H
+#define SBC_CODEGEN_CUDA_RENDER_H
+
+#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/table.h"
+
+// Stands for the kernel's name, until its text is known.
+#define CUDA_NAME "\x01"
+
+// Of a value: words of the text. `valid` is empty where the value is never null, `raise` where
+// judging it never faults. Bits of `raise`: 1 for a fault, 2 for one that settles the row whatever
+// handler is around.
+typedef struct CudaValue {
+    Text value, valid, raise;
+} CudaValue;
+
+typedef struct CudaNode {
+    uint32_t  member;  // Over whose input the node stands.
+    ExprId    id;
+    CudaValue is;
+} CudaNode;
+
+typedef struct CudaEmit {
+    Arena          *arena;
+    const Plan     *plan;
+    const Stage    *stage;
+    CudaSources     sources;
+    const Dialect  *dialect;
+    CudaKernel     *kernel;
+    TextBuf         tables;  // Constant tensors.
+    TextBuf         body;    // Statements for one row, or one element.
+    CudaNode       *nodes;
+    size_t          node_count, node_cap;
+    unsigned        names;   // How many numbers names have taken.
+    uint32_t        file, line;  // Of the statement before; line 0: none.
+} CudaEmit;
+
+// Appends the statements that compute an expression of the member, as far as they are not there.
+CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id);
+
+// The place of the kernel's input, which is added if it is new.
+size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type);
+// Does each lane take one value of the input for each that it gives, in the same order?
+bool cuda_is_whole(const CudaKernel *kernel, const Type *type);
+
+// The element of a tensor that broadcasts to `shape` at element `e` of it.
+Text cuda_element(Arena *arena, const Type *type, const Type *shape);
+
+#endif

@@ -1,0 +1,34 @@
+// Private to codegen/cuda: operators as templates, types as names, the dialect as strings.
+#ifndef SBC_CODEGEN_CUDA_TABLE_H
+#define SBC_CODEGEN_CUDA_TABLE_H
+
+#include "ir/expr.h"
+
+// In a template $0 and $1 are the values of the arguments, $n is 1 unless an argument is null, and
+// $T is the name of the result's type.
+typedef struct Template {
+    const char *value;
+    const char *fault;  // 1 where the operator faults. Null: it never does.
+} Template;
+
+// Words of the language that differ between those which compile kernels.
+typedef struct Dialect {
+    const char *include;      // Of the functions that kernels call.
+    const char *kernel;       // Before a kernel's name.
+    const char *arguments;    // Before its parameter, a struct.
+    const char *function;     // Before a function that only kernels call.
+    const char *table;        // Before an array of constants.
+    const char *first, *step; // The lane's number, and how many lanes there are: i64.
+    const char *unroll;       // Before a short loop.
+} Dialect;
+
+extern const Dialect cuda_dialect;
+
+// The name of a number's type, null or not; its bytes in memory are those of type_size.
+const char *cuda_type(const Type *type);
+
+// How the operator is computed over arguments of the type `from`. The value is null: not by a
+// template.
+Template cuda_template(const Expr *x, const Type *from);
+
+#endif

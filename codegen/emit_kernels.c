@@ -1,0 +1,203 @@
+// Rows whose leading steps a kernel may have done on a GPU.
+//
+//   row ─▶ sb_kernel_fill, before the first row of a launch
+//       ├─ its status is 0 ─▶ the rest of the stage, with columns that the kernel gave
+//       └─ else            ─▶ all of the stage, as without a GPU
+#include "codegen/emit_stage.h"
+
+#define PART(parts, Struct, field, value) \
+    part_add(e, (parts), offsetof(Struct, field), (value), sizeof(((Struct *)0)->field))
+
+static const CodegenKernels *kernels_of(const Emit *e, const Stage *stage) {
+    if (!e->options->kernels) return nullptr;
+    const CodegenKernels *kernels = &e->options->kernels[stage - e->plan->stages];
+    return kernels->unit ? kernels : nullptr;
+}
+
+bool stage_has_kernels(const Emit *e, const Stage *stage) { return kernels_of(e, stage); }
+
+// ---- columns ------------------------------------------------------------------------------------
+
+typedef struct Columns {
+    CudaColumn *items;
+    size_t      count, cap;
+} Columns;
+
+static uint32_t number_of(Emit *e, Columns *all, const CudaColumn *column) {
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].item.member == column->item.member &&
+            all->items[i].item.column == column->item.column)
+            return (uint32_t)i;
+    arena_push(e->arena, all->items, all->count, all->cap, *column);
+    return (uint32_t)all->count - 1;
+}
+
+// All that the kernels of a stage read, or give, each once.
+static Columns columns_of(Emit *e, const CudaUnit *unit, bool outputs) {
+    Columns all = {0};
+    for (size_t k = 0; k < unit->kernel_count; k++) {
+        const CudaKernel *kernel = &unit->kernels[k];
+        size_t count = outputs ? kernel->output_count : kernel->input_count;
+        for (size_t i = 0; i < count; i++)
+            number_of(e, &all, outputs ? &kernel->outputs[i] : &kernel->inputs[i]);
+    }
+    return all;
+}
+
+static Val column_constant(Emit *e, const Stage *stage, const CudaColumn *column) {
+    const Type *type = column->type, *element = type_base(type_element(type));
+    bool tensor = type->kind == TYPE_TENSOR;
+    const Breaker *from = &e->plan->breakers[stage->breaker];
+    Parts parts = {0};
+    size_t offset = 0;
+    if (!column->item.member) offset = from->slots[from->slot_of[column->item.column]].offset;
+    PART(&parts, SbKernelColumn, offset, emit_i32(e, (uint32_t)offset));
+    PART(&parts, SbKernelColumn, size, emit_i32(e, (uint32_t)type_size(element)));
+    PART(&parts, SbKernelColumn, elements,
+         emit_i64(e, tensor ? (int64_t)type_elements(type) : 0));
+    PART(&parts, SbKernelColumn, nullable, emit_int(e, e->i8, type->nullable));
+    return parts_struct(e, &parts, sizeof(SbKernelColumn));
+}
+
+static Val column_constants(Emit *e, const Stage *stage, const Columns *all) {
+    Val *items = arena_new_array(e->arena, Val, all->count + 1);
+    for (size_t i = 0; i < all->count; i++)
+        items[i] = column_constant(e, stage, &all->items[i]);
+    return emit_sequence(e, items, (uint32_t)all->count, "kernel_columns");
+}
+
+// ---- kernels ------------------------------------------------------------------------------------
+
+static Val numbers(Emit *e, const CudaColumn *columns, size_t count, Columns *all) {
+    Val *items = arena_new_array(e->arena, Val, count + 1);
+    for (size_t i = 0; i < count; i++) items[i] = emit_i32(e, number_of(e, all, &columns[i]));
+    return emit_sequence(e, items, (uint32_t)count, "kernel_numbers");
+}
+
+static Val params(Emit *e, const CudaKernel *kernel) {
+    Val *items = arena_new_array(e->arena, Val, 2 * kernel->param_count + 1);
+    for (size_t i = 0; i < kernel->param_count; i++) {
+        const Type *type = e->graph->params[kernel->params[i]].type;
+        items[2 * i] = emit_i32(e, kernel->params[i]);
+        items[2 * i + 1] = emit_i32(e, (uint32_t)type_size(type));
+    }
+    return emit_sequence(e, items, (uint32_t)(2 * kernel->param_count), "kernel_params");
+}
+
+static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, Columns *outputs) {
+    Parts parts = {0};
+    uint64_t elements = kernel->shape ? type_elements(kernel->shape) : 1;
+    part_add_text(e, &parts, offsetof(SbKernel, name), kernel->name);
+    PART(&parts, SbKernel, elements, emit_i64(e, (int64_t)elements));
+    PART(&parts, SbKernel, width, emit_i32(e, kernel->width));
+    PART(&parts, SbKernel, inputs, numbers(e, kernel->inputs, kernel->input_count, inputs));
+    PART(&parts, SbKernel, input_count, emit_i32(e, (uint32_t)kernel->input_count));
+    PART(&parts, SbKernel, outputs, numbers(e, kernel->outputs, kernel->output_count, outputs));
+    PART(&parts, SbKernel, output_count, emit_i32(e, (uint32_t)kernel->output_count));
+    PART(&parts, SbKernel, params, params(e, kernel));
+    PART(&parts, SbKernel, param_count, emit_i32(e, (uint32_t)kernel->param_count));
+    return parts_struct(e, &parts, sizeof(SbKernel));
+}
+
+static Val code_constant(Emit *e, const CudaPart *part) {
+    Parts parts = {0};
+    PART(&parts, SbKernelCode, architecture, emit_i32(e, part->architecture));
+    PART(&parts, SbKernelCode, is_ptx, emit_int(e, e->i8, part->is_ptx));
+    part_add_text(e, &parts, offsetof(SbKernelCode, bytes), part->bytes);
+    return parts_struct(e, &parts, sizeof(SbKernelCode));
+}
+
+Val stage_kernels(Emit *e, const Stage *stage) {
+    const CodegenKernels *kernels = kernels_of(e, stage);
+    if (!kernels) return LLVMConstNull(e->ptr);
+    const CudaUnit *unit = kernels->unit;
+    Columns inputs = columns_of(e, unit, false), outputs = columns_of(e, unit, true);
+    Val *items = arena_new_array(e->arena, Val, unit->kernel_count + 1);
+    for (size_t i = 0; i < unit->kernel_count; i++)
+        items[i] = kernel_constant(e, &unit->kernels[i], &inputs, &outputs);
+    Val *codes = arena_new_array(e->arena, Val, kernels->part_count + 1);
+    for (size_t i = 0; i < kernels->part_count; i++)
+        codes[i] = code_constant(e, &kernels->parts[i]);
+    Parts parts = {0};
+    uint32_t count = (uint32_t)unit->kernel_count, code_count = (uint32_t)kernels->part_count;
+    PART(&parts, SbKernels, items, emit_sequence(e, items, count, "kernels"));
+    PART(&parts, SbKernels, count, emit_i32(e, count));
+    PART(&parts, SbKernels, inputs, column_constants(e, stage, &inputs));
+    PART(&parts, SbKernels, input_count, emit_i32(e, (uint32_t)inputs.count));
+    PART(&parts, SbKernels, outputs, column_constants(e, stage, &outputs));
+    PART(&parts, SbKernels, output_count, emit_i32(e, (uint32_t)outputs.count));
+    PART(&parts, SbKernels, codes, emit_sequence(e, codes, code_count, "kernel_codes"));
+    PART(&parts, SbKernels, code_count, emit_i32(e, code_count));
+    PART(&parts, SbKernels, rows, emit_i64(e, stage->batch));
+    return emit_global(e, parts_struct(e, &parts, sizeof(SbKernels)), "kernels");
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+static Val kernel_field(Emit *e, Ty type, size_t offset) {
+    return emit_load_at(e, type, e->task, offsetof(SbTask, kernel) + offset, "");
+}
+
+void kernels_ask(Emit *e, Val number, Block judged) {
+    Block fill = emit_block(e, "kernel"), there = emit_block(e, "in_kernel"),
+          given = emit_block(e, "given"), done = emit_block(e, "by_kernel");
+    Val first = kernel_field(e, e->i64, offsetof(SbKernelRows, first));
+    Val count = kernel_field(e, e->i64, offsetof(SbKernelRows, count));
+    Val inside = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, number, first, ""), count, "");
+    emit_branch_likely(e, inside, there, fill);
+    emit_at(e, fill);
+    Val status = emit_callv(e, "sb_kernel_fill", e->i32, arg(e->task), arg(number));
+    Val good = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_OK), "");
+    emit_branch_likely(e, good, there, e->stage->stop);
+    emit_at(e, there);
+    Val bytes = kernel_field(e, e->ptr, offsetof(SbKernelRows, status));
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, bytes, LLVMConstNull(e->ptr), ""), given,
+                judged);
+    emit_at(e, given);
+    Val at = LLVMBuildSub(e->b, number, kernel_field(e, e->i64, offsetof(SbKernelRows, first)), "");
+    emit_store_at(e, at, e->task, offsetof(SbTask, kernel) + offsetof(SbKernelRows, at));
+    Val byte = emit_load(e, e->i8, emit_index(e, e->i8, bytes, at), "");
+    Val clean = LLVMBuildICmp(e->b, LLVMIntEQ, byte, emit_int(e, e->i8, 0), "");
+    emit_branch_likely(e, clean, done, judged);
+    emit_at(e, done);
+}
+
+static uint32_t member_of(const Emit *e, const Op *op) {
+    uint32_t member = 0;
+    while (e->stage->stage->ops[member].i != op->id.i) member++;
+    return member;
+}
+
+bool kernels_did(const Emit *e, const Op *op) {
+    return e->stage->by_kernel && member_of(e, op) < e->stage->stage->kernels.op_count;
+}
+
+// The rest of the stage asks for what the last member of the kernels gives, and for no column of
+// the members before that has not come back.
+Value kernels_load(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    const Stage *stage = e->stage->stage;
+    uint32_t member = member_of(e, op);
+    if (!stage->kernels.outputs[member][column])
+        return emit_expr(e, frame, op->project.items[column].expr);
+    const Type *type = op->columns[column].type, *base = type_base(type);
+    Columns outputs = columns_of(e, kernels_of(e, stage)->unit, true);
+    uint32_t number = number_of(e, &outputs, &(CudaColumn){{member, column}, type});
+    Val at = kernel_field(e, e->i64, offsetof(SbKernelRows, at));
+    Val values = kernel_field(e, e->ptr, offsetof(SbKernelRows, values));
+    Val from = emit_load_at(e, e->ptr, values, sizeof(char *) * number, "");
+    if (type->kind == TYPE_TENSOR) {
+        Val count = emit_i64(e, (int64_t)type_elements(type));
+        Val bytes = emit_i64(e, (int64_t)(type_elements(type) * type_size(type->elem)));
+        Val place = emit_index(e, e->i8, from, LLVMBuildMul(e->b, at, bytes, ""));
+        return (Value){.a = place, .b = count};
+    }
+    Val bytes = LLVMBuildMul(e->b, at, emit_i64(e, (int64_t)type_size(base)), "");
+    Value value = emit_load_value(e, base, emit_index(e, e->i8, from, bytes));
+    if (!type->nullable) return value;
+    Val valid = kernel_field(e, e->ptr, offsetof(SbKernelRows, valid));
+    Val flags = emit_load_at(e, e->ptr, valid, sizeof(uint8_t *) * number, "");
+    Val flag = emit_load(e, e->i8, emit_index(e, e->i8, flags, at), "");
+    value.valid = LLVMBuildICmp(e->b, LLVMIntNE, flag, emit_int(e, e->i8, 0), "");
+    return value;
+}
