@@ -3,7 +3,7 @@
 
 usage: tests/cases.py FOLDER [--keep] [CASE...]     FOLDER: `job` for tests/job. SBC names the compiler.
 
-Each case is run once, in a folder of its own; two at a time, or as many as there are processors. A program
+Each case is run once, in a folder of its own; one more at a time than there are processors, for many wait. A program
 that several cases hold is compiled once. Cases with `alone: yes` are run last, one by one.
 """
 import concurrent.futures
@@ -41,8 +41,8 @@ def is_program(name):
 
 
 def is_beside(name):
-    """Programs, and the C that they name, lie above the case's folder, where `only_files` does not look."""
-    return is_program(name) or name.endswith(".c")
+    """Programs, and the C and Python that they name, lie above the case's folder, where `only_files` does not look."""
+    return is_program(name) or name.endswith((".c", ".py"))
 
 
 class Script:
@@ -151,7 +151,7 @@ def main(arguments):
         if said:
             print(said, end="", flush=True)
 
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() + 1) as pool:
         jobs.make(scripts, pool)
         together = [script for script in scripts if "alone" not in script.case.settings]
         for result in pool.map(lambda script: run(script, jobs, work, helpers), together):

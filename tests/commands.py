@@ -22,6 +22,8 @@ MEMORY = "tests/memory/run.py stream"
 BENCH = "tests/bench/run.sh --no-peers --scale=0.0001 --rounds=1 a4_q6"
 STREAMING = "tests/bench/streaming/run.py --scale=1000 four"
 COLUMNS = "tests/bench/micro/columns/run.sh 1000 integers"
+MATRIX = "tests/bench/matrix/matrix.py --scale=0.0001 --rounds=1 sort_few"
+TEXTS = "tests/bench/texts/run.py --scale=0.001 --rounds=1 quoted"
 DEMO = "./bootstrap.sh demo"
 FETCH = "tests/data/fetch.sh"
 SIM = "./bootstrap.sh zig build sim; sim "
@@ -85,6 +87,7 @@ _FORMS = {
     "sim near N": SIM + "near 3",
     "sim large A B": SIM + "large 1 1",
     "sim nodes": SIM + "nodes 1 5",
+    "sim nodes 24970 24970": SIM + "nodes 1 5",
     "sim nodes A B": SIM + "nodes 1 5",
     "sim optimum N": SIM + "optimum 3",
     "sim random A B": SIM + "random 1 5",
@@ -97,6 +100,11 @@ _FORMS = {
     # Tests.
     "SBC_CRASH_STATES=10000 zig-out/test/crash_states_test": "./bootstrap.sh zig build programs; SBC_CRASH_STATES=5 zig-out/test/crash_states_test",
     "tests/cases.py FOLDER": BY_TESTS,
+    "tests/chaos/run.py": BY_TESTS,
+    "tests/chaos/run.py --count 1 --seed N": "tests/chaos/run.py --count 1 --seed 3",
+    "tests/chaos/run.py --count 200": "tests/chaos/run.py --count 1 --seed 3",
+    "tests/cuda/run.py": "tests/cuda/run.py chain",
+    "tests/cuda/run.py NAME": "tests/cuda/run.py chain",
     "tests/cases.py job NAME": "tests/cases.py job header",
     "diagnostics/one_error.py": BY_TESTS,
     "tests/diagnostics/one_error.py": BY_TESTS,
@@ -129,6 +137,8 @@ _FORMS = {
     "tests/commands_test.py TEXT": BY_TESTS,
     "tests/suites_test.py NAME": "tests/suites_test.py good",
     # Measurements.
+    "tests/bench/workers/run.py --write": "tests/bench/workers/run.py --rounds 1 start",
+    "tests/bench/workers/run.py --ray PYTHON --write": "tests/bench/workers/run.py --rounds 1 start",
     "tests/bench/run.sh": BENCH,
     "tests/bench/run.sh a4 b1_413": BENCH,
     "tests/bench/run.sh --scale=0.01": BENCH,
@@ -139,6 +149,14 @@ _FORMS = {
     "tests/bench/run.sh --rounds=5 --table=tests/bench/C3_700.md c3_700 c3_records_700": BENCH,
     "tests/bench/run.sh --before=SBC": "tests/bench/run.sh --before=zig-out/bin/sbc --scale=0.0001 --rounds=1 a4_q6",
     "tests/bench/micro/columns/run.sh": COLUMNS,
+    "tests/bench/texts/run.py": TEXTS,
+    "texts/run.py": TEXTS,
+    "tests/bench/matrix/matrix.py": MATRIX,
+    "tests/bench/matrix/matrix.py --before=SBC keys": MATRIX,
+    "tests/bench/matrix/matrix.py --scale=0.1 sort_few": MATRIX,
+    "tests/bench/matrix/matrix.py --scale=0.5 --rounds=4 --before=SBC": MATRIX,
+    "tests/bench/matrix/matrix.py --table=tests/bench/matrix/RESULTS.md": MATRIX,
+    "tests/bench/texts/run.py quoted": TEXTS,
     "micro/columns/run.sh": COLUMNS,
     "tests/bench/streaming/run.py --write": STREAMING,
 }

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ("README.md", "docs/tutorial.md", "docs/reference.md", "docs/operating.md", "docs/summary.md", "docs/internals.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/cookbook.md", "docs/reference.md", "docs/operating.md", "docs/summary.md", "docs/internals.md")
 GENERATED = {"docs/functions.md": "sbc doc --markdown", "docs/diagnostics.md": "sbc explain --markdown"}
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 SECONDS_MAX = 60

@@ -156,7 +156,14 @@ expect explain 0 'range' small.sbd --explain
 
 expect no_fit 2 'sbc run takes no --dump' run small.sbd --dump
 expect no_fit_fix 2 'it goes with: doc explain' check --markdown small.sbd
-expect dump_later 2 '--dump=ast|ir|plan|llvm|asm' small.sbd --dump=cuda
+expect dump_later 2 '--dump=ast|ir|plan|llvm|asm|cuda|ptx' small.sbd --dump=sass
+echo 'range(9) | on gpu { derive x = i * 2 } | write csv("-")' >kernel.sbd
+expect dump_cuda 0 '__global__' kernel.sbd --dump=cuda
+expect dump_cuda_none 0 '' small.sbd --dump=cuda
+holds dump_cuda_none_empty test ! -s out
+export SBC_NVRTC=/nowhere/libnvrtc.so
+expect dump_ptx_without 3 'there is no NVRTC: /nowhere/libnvrtc.so cannot be opened' kernel.sbd --dump=ptx
+unset SBC_NVRTC
 expect dump_tree_after 2 'before the first pass' small.sbd --dump=ast --after=fold
 
 # ---- the text of a graph: what is dumped behind any pass goes on from there
@@ -180,7 +187,7 @@ expect graph_check 0 '' check small.ir
 expect plan_after 0 'scan of source 0, rank 0' small.ir --dump=plan --after=fuse
 holds plan_unmeasured sh -c '! grep -q memory out'
 expect plan_after_ir 2 '--dump=plan --after=PASS' small.sbd --dump --after=fuse
-expect graph_behind 2 'is behind pass ranges already' small.ir --dump --after=fold
+expect graph_after 2 'is after pass ranges already' small.ir --dump --after=fold
 expect graph_no_tree 1 'is the text of a graph' small.ir --dump=ast
 expect graph_no_layout 1 'is the text of a graph' fmt small.ir
 sed 's/path \$0/pith $0/' small.ir >bad.ir
@@ -634,6 +641,19 @@ holds target_caret grep -qF '^^^^^^^^^' err
 printf 'level: 3\nlevels: [x86-64-v5, x86-64-v6]\n' >target.yaml
 expect target_all 2 'target.yaml:2:21' run --target=target.yaml small.sbd
 holds target_all_count test "$(grep -c '^error' err)" = 3
+echo 'level: x' >target.yaml
+printf 'gpus: [sm_80, sm_x, 90]\n' >target.yaml
+expect target_gpus_wrong 2 'target.yaml:1:15' run --target=target.yaml small.sbd
+holds target_gpus_count test "$(grep -c '^error' err)" = 2
+echo 'gpus: []' >target.yaml
+expect target_gpus_none 2 'no architecture is left' run --target=target.yaml small.sbd
+echo 'gpus: [sm_80, sm_90]' >target.yaml
+expect target_gpus 0 '2,4' run --target=target.yaml small.sbd
+export SBC_NVRTC=/nowhere
+expect target_gpus_without 3 'there is no NVRTC' kernel.sbd -o ./kernel --target=target.yaml
+expect explain_without 0 'kernels, not compiled: there is no NVRTC: /nowhere' kernel.sbd --explain
+expect explain_without_target 3 'there is no NVRTC' kernel.sbd --explain --target=target.yaml
+unset SBC_NVRTC
 echo 'level: x' >target.yaml
 expect target_name 2 'no such name' run --target=target.yaml small.sbd
 expect target_native 0 '2,4' run --target=native small.sbd

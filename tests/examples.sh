@@ -1,5 +1,6 @@
 #!/bin/sh
-# examples.sh [SBC]: every `example` of stdlib/functions.decl is true, interpreted and compiled.
+# examples.sh [SBC]: every `example` of stdlib/functions.decl and of frontend/tensors.def is true,
+# interpreted and compiled.
 #
 # One of a function is an expression and becomes a column of one row; one of an aggregate is a flow
 # of the one column `ok`, and a few of these become one union.
@@ -19,6 +20,7 @@ of() {
 }
 
 of fn >"$work/functions"
+sed -n 's/^       "\(.*\)")$/\1/p' frontend/tensors.def >>"$work/functions"
 of agg >"$work/aggregates"
 cat "$work/functions" "$work/aggregates" >"$work/examples"
 count=$(wc -l <"$work/examples")

@@ -19,6 +19,9 @@ NARROW, SMALL, LARGE = 50, 150, 300
 GROWTH_MAX = 2.4
 # Blocks of one function: those of a row of about a hundred columns, each with code of its own.
 BLOCKS_MAX = 2500
+# Values that meet where ways of the code meet, for each column. What a row leaves in the place of a result goes on to the
+# next row unless the place is cleared, and then meets at every block of the loop: four for each sum of a group.
+MEETINGS_MAX = 3.7
 
 
 def read(count, types=TYPES, form="csv"):
@@ -52,14 +55,14 @@ PROGRAMS = {
 
 
 def measure(work, name, count):
-    """Lines of code, most blocks of a function, and the number of parts."""
+    """Lines of code, most blocks of a function, the number of parts, and values that meet."""
     path = os.path.join(work, "p.sbd")
     with open(path, "w") as file:
         file.write(PROGRAMS[name](count))
     done = subprocess.run([SBC, path, "--dump=llvm"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{name} {count} does not compile: {done.stderr}")
-    lines = most = blocks = parts = 0
+    lines = most = blocks = parts = meetings = 0
     for line in done.stdout.splitlines():
         if line.startswith("define "):
             blocks = 1
@@ -67,19 +70,22 @@ def measure(work, name, count):
         elif re.match(r'[\w".-]+:', line):
             blocks += 1
         lines += line.startswith("  ")
+        meetings += " = phi " in line
         most = max(most, blocks)
-    return lines, most, parts
+    return lines, most, parts, meetings
 
 
 def judge(work, name):
     faults = []
     if measure(work, name, NARROW)[2]:
         faults.append(f"{NARROW} are split into parts")
-    (small, _, _), (large, most, _) = measure(work, name, SMALL), measure(work, name, LARGE)
+    (small, *_), (large, most, _, meetings) = measure(work, name, SMALL), measure(work, name, LARGE)
     if large > GROWTH_MAX * small:
         faults.append(f"{small} lines for {SMALL} become {large} for {LARGE}")
     if most > BLOCKS_MAX:
         faults.append(f"a function of {LARGE} has {most} blocks")
+    if meetings > MEETINGS_MAX * LARGE:
+        faults.append(f"{meetings} values meet in the code of {LARGE}")
     for fault in faults:
         print(f"growth: {name}: {fault}")
     return not faults

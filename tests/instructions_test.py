@@ -32,6 +32,45 @@ def event(source, number, turned=False, note="bila bifobu huvebi"):
     return "{" + ",".join(reversed(parts) if turned else parts) + "}\n"
 
 
+def visit(source, number, present=True):
+    """A row whose first text is one of few, with a long beginning that all share; of columns that nobody touches half may be null."""
+    note = f"note {number % 977},{source.randint(1, 10**6) / 100},{source.randint(1, 10**9)}" if present or number % 2 else ",,"
+    return (f"https://example.org/catalogue/of/things/{source.randint(10, 49)},2026-01-{source.randint(1, 28):02d} 00:00:{number % 60:02d},"
+            f"{source.randint(1, 10**9)},{note}\n")
+
+
+def sort_visits(keys, null=""):
+    return (f'read csv("in", header = false) as {{ page: str, at: timestamp, id: i64, note: str{null}, cost: f64{null}, code: i64{null} }}\n'
+            f'| sort {keys}\n| write csv("-", header = false)\n')
+
+
+def document(source, number, wide=False):
+    words = [source.choice(("alpha", "Beta", "gamma7", "delta,", "Epsilon", "zeta")) for _ in range(16)]
+    if wide:
+        words[source.randrange(16)] = "caf\u00e9"
+    return " ".join(words) + "\n"
+
+
+def station(source, number, digits=3, exponent=False):
+    whole, rest = source.randint(1, 99), source.randint(10 ** (digits - 3), 10 ** (digits - 2) - 1)
+    return f"{source.choice(('Oslo', 'Lima', 'Bergen'))};{whole:02d}.{rest}{'e-11' if exponent else ''}\n"
+
+
+def order(source, number, quoted=True):
+    mark = '"' if quoted else ""
+    return f"{number},{mark}name {source.randint(1, 900)}{mark},{source.randint(1, 50)},{mark}some words of a note{mark}\n"
+
+
+def tokens(pattern, token="token"):
+    return (f'read text("in") | select token = find_all(lower(line), r"{pattern}") | explode token | select h = hash({token})\n'
+            '| aggregate { n = count(), d = count_distinct(h) } | write csv("-")\n')
+
+
+def stations(kind):
+    return (f'read csv("in", delimiter = ";", quote = "", header = false) as {{ station: str, celsius: {kind} }}\n'
+            '| group by station { low = min(celsius), high = max(celsius) } | write csv("-")\n')
+
+
 def q1(kind):
     return (f'read csv("in", header = false) as {{ flag: str, status: str, qty: {kind}, price: {kind}, disc: {kind}, tax: {kind} }}\n'
             "| derive net = price * (1.0 - disc), charge = price * (1.0 - disc) * (1.0 + tax)\n"
@@ -41,11 +80,25 @@ def q1(kind):
 
 EVENTS = ('read jsonl("in") as { user: { country: str }, value: f64 }\n'
           '| group by c = user.country { n = count(), s = sum(value) }\n| write csv("-")\n')
+ORDERS = ('read csv("in", header = false) as { id: i64, name: str, zone: i64, note: str }\n'
+          '| group by zone { n = count() } | write csv("-")\n')
+LOWER = 'read text("in") | select h = hash(lower(line)) | aggregate { d = count_distinct(h) } | write csv("-")\n'
+CLASS, CLASSES = "[a-z0-9]+", "[a-z0-9]+|[^a-z0-9 ]"
 # Name: what is judged, what it stands beside (a program and a row each), and how many times the second it may cost.
 PAIRS = {
     "decimals": ((q1("decimal(15, 2)"), money), (q1("f64"), money), 1.25),
     "forms_in_turn": ((EVENTS, lambda source, number: event(source, number, number % 2 == 1)), (EVENTS, event), 1.5),
-    "escapes": ((EVENTS, lambda source, number: event(source, number, note="a \\\"quoted\\\" word")), (EVENTS, event), 1.6),
+    "sort_by_texts": ((sort_visits("page, at desc, id"), visit), (sort_visits("id"), visit), 1.5),
+    "sort_carries_nulls": ((sort_visits("id", "?"), visit), (sort_visits("id"), visit), 1.15),
+    "escapes": ((EVENTS, lambda source, number: event(source, number, note="a \\\"quoted\\\" word")), (EVENTS, event), 1.4),
+    "alternatives": ((tokens(CLASSES), document), (tokens(CLASS), document), 1.4),
+    "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.4),
+    "wide_tokens": ((tokens(CLASS), lambda source, number: document(source, number, True)), (tokens(CLASS), document), 1.2),
+    "bytes_of_text": ((tokens(CLASS, "bytes(token)"), document), (tokens(CLASS), document), 1.02),
+    "decimal_extremes": ((stations("decimal(9, 1)"), station), (stations("f64"), station), 1.15),
+    "long_floats": ((stations("f64"), lambda source, number: station(source, number, 17)), (stations("f64"), station), 2.7),
+    "float_exponents": ((stations("f64"), lambda source, number: station(source, number, 6, True)), (stations("f64"), station), 2.4),
+    "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),
 }
 
 

@@ -397,6 +397,34 @@ class Browser:
         return errors, urls
 
 
+def workers(folder):
+    """What is served of worker processes, one of which is lost."""
+    with Job(folder, "--workers=2") as job:
+        wait_until(lambda: [w["phase"] for w in job.events(2)[1][1]["workers"]] == ["works", "works"])
+        now = job.events(2)[1][1]
+        assert [w["worker"] for w in now["workers"]] == [1, 2]
+        assert [slot["worker"] for slot in now["slots"]] == [0] * (len(now["slots"]) - 4) + [1, 1, 2, 2], now["slots"]
+        wait_until(lambda: all(w["partitions"] > 0 for w in job.events(2)[1][1]["workers"]))
+        lost = job.events(2)[1][1]["workers"][0]
+        assert lost["pid"] > 0
+        os.kill(lost["pid"], signal.SIGKILL)
+        wait_until(lambda: job.events(2)[1][1]["workers"][0]["restarts"] == 1)
+        new = job.events(2)[1][1]["workers"]
+        assert new[0]["losses"] == 1 and new[0]["pid"] not in (0, lost["pid"]) and new[1]["losses"] == 0, new
+        assert new[0]["partitions"] >= lost["partitions"] and 0 < new[0]["memory"] <= new[0]["limit"], new
+        samples = check_prometheus(job.ask("/metrics")[2])
+        assert samples["sbc_worker_losses_total"] == {'worker="1"': 1, 'worker="2"': 0}
+        assert samples["sbc_worker_partitions_total"]['worker="2"'] > 0
+        wait_until(lambda: check_prometheus(job.ask("/metrics")[2])["sbc_worker_up"]['worker="1"'] == 1)
+    with Job(folder) as job:
+        assert "workers" not in job.events(2)[1][1] and "sbc_worker" not in job.ask("/metrics")[2]
+    with Browser() as browser, Job(folder, "--workers=2") as job:
+        browser.call("Page.navigate", url=job.url)
+        browser.wait("document.querySelectorAll('#workers tr').length === 3")
+        assert not browser.ask("document.getElementById('crew').hidden")
+        browser.wait("document.querySelector('#workers').textContent.includes('takes tasks')")
+
+
 def page(folder):
     with Browser() as browser, Job(folder) as job:
         browser.call("Page.navigate", url=job.url)
@@ -442,7 +470,7 @@ def shots(folder, target):
 
 
 def main():
-    cases = [prometheus, answers, bad_requests, events, addresses, page]
+    cases = [prometheus, answers, bad_requests, events, addresses, workers, page]
     passed = failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "job.sbd").write_text(PIPELINE)

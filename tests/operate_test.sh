@@ -301,7 +301,7 @@ END
     started ./sleeps --grace=300ms --spill=spilled
     signal TERM 0.3
     ended 130 5
-    says "error[SB8021]: interrupted: what runs has not come to an end 2 s behind --grace"
+    says "error[SB8021]: interrupted: what runs has not come to an end 2 s after --grace"
     says "fix: run the job again"
     [ -z "$(ls -A | grep out)" ] || wrong "it leaves: $(ls -A)"
     # What the next run goes on with stays.

@@ -32,6 +32,17 @@ rows | select x = x ?? 0.5 | write npy("x.npy")
 rows | select a | write npy("parts/", bytes = 64KiB)
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+# Outputs by key: many small files, folders of parts, compressed files, and headers that come last.
+compile keyed <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let keyed = rows | derive k = if starts_with(b, "name") then f"k{a % 6}" else "two"
+keyed | write csv("by/{a % 3}/{k}.csv")
+keyed | where a % 2 == 0 | write jsonl("half={k}/", bytes = 4KiB)
+keyed | select a, k | write csv("{k}.csv.gz")
+keyed | where a < 0 | write csv("none/{k}.csv")
+keyed | select p = a % 5, v = a | union (keyed | select p = a % 7, v = a) | write csv("u{p}/v.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
 compile breakers <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | write csv("rows.csv")
@@ -260,7 +271,7 @@ END
 }
 
 # NAME, or NAME--first-rows=N.
-for job in file compressed parts arrays several breakers grouped joined rests zips edges selves apart mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
+for job in file compressed parts arrays several keyed breakers grouped joined rests zips edges selves apart mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
     several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
     case $job in *--*) more=--${job#*--} ;; *) more= ;; esac
@@ -435,7 +446,7 @@ if begin damaged; then
     restored
     printf '\163\142\143\055\152\162\156\154\347\003\000\000\000\000\000\000\032\231\260\077\017\255\141\011\146\126\275\337\251\264\265\234' >journal/journal
     gives 2 ../file --resume=journal
-    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 10"
+    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 11"
     restored
     : >journal/journal
     gives 3 ../file --resume=journal

@@ -8,9 +8,10 @@ cd "$(dirname "$0")/.." || exit 2
 work=$PWD/build/sanitize
 mkdir -p "$work/plain" "$work/asan" "$work/tsan" "$work/times"
 : >"$work/results"
-LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"
-CFLAGS="-std=gnu23 -g -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
-    -I. --embed-dir=stdlib --embed-dir=runtime/main"
+LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -l:libssl.a -l:libcrypto.a -lm -ldl"
+CFLAGS="-std=gnu23 -gline-tables-only -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
+    -I. --embed-dir=stdlib --embed-dir=runtime/main --embed-dir=runtime/python --embed-dir=codegen/cuda
+    --embed-dir=stdlib/number"
 LLVM=${LLVM:-/usr/lib/llvm-22}
 
 # What came of each test stands in a file: tests run beside each other.
@@ -139,8 +140,8 @@ layer() { files stdlib/formats | grep -E "/$1(_[a-z_]*)?\.c$"; }
 RUNTIME="$(files runtime) $(layer read) $(layer write)"
 STDLIB=$(files stdlib | grep -v ^stdlib/formats/)
 IR="$(files ir) $(layer describe)"
-CORE="$IR $(files frontend codegen/reference codegen/build driver) $(layer reference)"
-CODEGEN="$(files codegen | grep -v -e ^codegen/reference/ -e ^codegen/build/) $(layer emit)"
+CORE="$IR $(files frontend codegen/reference codegen/build codegen/cuda driver runtime/python) $(layer reference)"
+CODEGEN="$(files codegen | grep -v -e ^codegen/reference/ -e ^codegen/build/ -e ^codegen/cuda/) $(layer emit)"
 
 # ---- AddressSanitizer and UBSan ----------------------------------------------------------------
 
@@ -150,7 +151,7 @@ ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 build_asan() {
     bitcode && objects asan "$ASAN" $CORE $RUNTIME $STDLIB sbc.c &&
         objects asan/pic "$ASAN -fPIC -I$work/bitcode --embed-dir=$work/bitcode -isystem $LLVM/include" $IR $CODEGEN &&
-        archive asan libcore $CORE && archive asan libstd $STDLIB &&
+        archive asan libcore $CORE && archive asan libstd $STDLIB runtime/memory/foreign.c &&
         archive asan libsbrt $RUNTIME $STDLIB && linker asan "$ASAN" && mkdir -p "$work/asan/bin" &&
         clang-22 $ASAN -shared -o "$work/asan/lib/libsbc-codegen.so" \
             $(printf "$work/asan/pic/%s.o\n" $(echo $IR $CODEGEN | sed 's/\.c\b//g')) \
@@ -259,15 +260,30 @@ tsan_job() {
         diff -r "$work/asan/out/$1.small" "$work/tsan/out/$1.small" &&
         (export SBC_TEST_COMMIT=1
          WRAPPER="setarch -R" job tsan "$1" small --threads=4 --partition=3000 --resume=journal) &&
-        diff -r -x journal -x '*.manifest.json' "$work/asan/out/$1.small" "$work/tsan/out/$1.small"
+        diff -r -x journal -x '*.manifest.json' "$work/asan/out/$1.small" "$work/tsan/out/$1.small" &&
+        tsan_signals "$1"
 }
+
+# A job that is asked to end at any of its commits, the last one too.
+tsan_signals() {
+    local at code
+    for at in 1 3 6 9; do
+        (export SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed=SIGTERM:$at
+         WRAPPER="setarch -R" job tsan "$1" small --threads=3 --partition=6000 --resume=journal)
+        code=$?
+        [ $code = 0 ] || [ $code = 1 ] || [ $code = 130 ] || return
+    done
+}
+
+# Those of what has threads of its own.
+TSAN_UNITS="runtime_test links_test links_tcp_test"
 
 # shellcheck disable=SC2086
 tsan_unit() {
     local flags="-fsanitize=thread"
-    objects tsan "$flags" tests/unit/runtime_test.c &&
-        clang-22 $flags -o "$work/tsan/runtime_test" "$work/tsan/tests/unit/runtime_test.o" \
-            "$work/tsan/lib/libsbrt.a" $LIBRARIES && setarch -R "$work/tsan/runtime_test"
+    objects tsan "$flags" "tests/unit/$1.c" &&
+        clang-22 $flags -o "$work/tsan/$1" "$work/tsan/tests/unit/$1.o" \
+            "$work/tsan/lib/libsbrt.a" $LIBRARIES && setarch -R "$work/tsan/$1"
 }
 
 # Jobs that are killed while they commit, and go on.
@@ -303,7 +319,7 @@ wait
 check "asan e2e" "$work/asan.e2e.log" asan_e2e
 need "tsan build" "$work/tsan.log" build_tsan
 beside check "tsan resume" "$work/tsan.resume.log" tsan_resume
-beside check "tsan unit runtime_test" "$work/tsan.unit.log" tsan_unit
+for name in $TSAN_UNITS; do beside check "tsan unit $name" "$work/tsan.$name.log" tsan_unit "$name"; done
 for name in $JOBS; do beside check "tsan job $name" "$work/tsan.$name.log" tsan_job "$name"; done
 for name in $JOBS; do
     if command -v valgrind >/dev/null; then beside check "valgrind job $name" "$work/valgrind.$name.log" valgrind_job "$name"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """suites.py: runs test programs, two at a time, and prints the sum of what they say as the last line.
 
-usage: tests/suites.py [--processes=N] COMMAND... [--alone COMMAND...] [--together COMMAND...]
+usage: tests/suites.py [--processes=N] COMMAND... [--alone COMMAND...] [--together COMMAND...] [--waiting COMMAND...]
 
 Each command is a test program. It must print exactly one line `N passed, N failed, N skipped`, with its
 name and a colon in front or without, and end with 0 if and only if no test of it failed. Whatever else it
@@ -10,8 +10,10 @@ is quoted is indented. So programs nest, for this one ends with one such line, t
 
 Commands run on N processors at once (all there are). Those that use all processors by themselves, or
 measure times, stand after --alone: they run one after the other, and what they print comes as they print it. After --together commands run beside each
-other again. Each group begins when the one before it is over.
-What a command took is printed with its result, and all times once more at the end.
+other again. Each group begins when the one before it is over. Those that wait most of their time stand after --waiting: they run one
+after the other, beside the group that follows.
+What a command took is printed with its result, and all times once more at the end. What a failed one said of
+its failures stands there, too: a long log that is cut keeps its end.
 """
 import concurrent.futures
 import os
@@ -25,6 +27,9 @@ from dataclasses import dataclass, field
 
 SUMMARY = re.compile(r"(?:[\w./-]+: )?(\d+) passed, (\d+) failed, (\d+) skipped")
 BUILT = re.compile(r"\S*\.zig-cache/o/[0-9a-f]+/")  # Where zig puts programs; no name for a person.
+FAILURE = re.compile(r"\bFAIL(ED)?\b")
+AROUND_FAILURE = 12  # Lines before and after such a word that are printed again at the end.
+AGAIN_MAX = 80  # Lines of one command that are printed again.
 SHOWN_SECONDS_MIN = 1.0  # Programs that take less share a line of the table of times.
 
 
@@ -33,6 +38,7 @@ class Suite:
     """A command, and what came of it."""
 
     command: str
+    said: list = field(default_factory=list)  # All other lines that it printed.
     summaries: list = field(default_factory=list)  # Its lines of results: (passed, failed, skipped).
     status: int = 0  # As the shell has it: 128 and the signal's number, if one ended it.
     wall: float = 0
@@ -84,6 +90,7 @@ def run(suite, show):
         if found:
             suite.summaries.append(tuple(map(int, found.groups())))
         else:
+            suite.said.append(line)
             show(line)
     # Not process.wait(): the times of this child alone, and of all that it waited for, are wanted.
     _, status, usage = os.wait4(process.pid, 0)
@@ -93,20 +100,21 @@ def run(suite, show):
     suite.processor = usage.ru_utime + usage.ru_stime
 
 
+TURN = threading.Lock()
+
+
 def show_now(text):
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    with TURN:
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 def run_together(suites, processes):
     """Beside each other: what one prints comes when it is over."""
-    turn = threading.Lock()
-
     def whole(suite):
         lines = []
         run(suite, lines.append)
-        with turn:
-            show_now("".join([*lines, suite.verdict(), "\n"]))
+        show_now("".join([*lines, suite.verdict(), "\n"]))
 
     with concurrent.futures.ThreadPoolExecutor(max_workers=processes) as pool:
         list(pool.map(whole, suites))
@@ -117,6 +125,14 @@ def run_alone(suites):
         show_now(f"== {suite.name}\n")
         run(suite, show_now)
         show_now(suite.verdict() + "\n")
+
+
+def again(suite):
+    """The lines near each failure that it printed, or its last ones; indented, so that no line is taken for a result."""
+    near = {number for at, line in enumerate(suite.said) if FAILURE.search(line)
+            for number in range(at - AROUND_FAILURE, at + AROUND_FAILURE + 1)}
+    lines = [line for number, line in enumerate(suite.said) if not near or number in near]
+    return "".join(f"  {line.rstrip()}\n" for line in [f"{suite.name} said:", *lines[-AGAIN_MAX:]])
 
 
 def table(suites, wall):
@@ -137,7 +153,7 @@ def main(arguments):
         processes = int(arguments.pop(0).partition("=")[2])
     groups = [("--together", [])]
     for word in arguments:
-        if word in ("--together", "--alone"):
+        if word in ("--together", "--alone", "--waiting"):
             groups.append((word, []))
         else:
             groups[-1][1].append(Suite(word))
@@ -145,15 +161,26 @@ def main(arguments):
     if not suites:
         sys.exit(__doc__)
     begin = time.monotonic()
+    waiting = []
     for how, group in groups:
+        if how == "--waiting":
+            waiting.append(threading.Thread(target=run_together, args=(group, 1)))
+            waiting[-1].start()
+            continue
         if how == "--alone":
             run_alone(group)
         else:
             run_together(group, processes)
+        while group and waiting:
+            waiting.pop().join()
+    for thread in waiting:
+        thread.join()
     print(table(suites, time.monotonic() - begin))
-    bad = [suite.name for suite in suites if suite.counts()[1]]
+    bad = [suite for suite in suites if suite.counts()[1]]
+    for suite in bad:
+        print(again(suite), end="")
     if bad:
-        print("FAIL: " + ", ".join(bad))
+        print("FAIL: " + ", ".join(suite.name for suite in bad))
     passed, failed, skipped = map(sum, zip((0, 0, 0), *(suite.counts() for suite in suites)))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0

@@ -119,13 +119,37 @@ def groups():
                       (4, 0, 0), None)
 
 
+def waiting():
+    """Commands that wait run beside the next group, and are over before the one after it."""
+    with tempfile.TemporaryDirectory(prefix="sbc-suites-") as folder:
+        def command(text):
+            return f"sh -c 'cd {folder}; {text}; echo 1 passed, 0 failed, 0 skipped'"
+        until = "for i in $(seq 300); do test -e {} && break; sleep 0.02; done; test -e {} || exit"
+        meet = until.replace("{}", "b"), until.replace("{}", "a")
+        return judged(suites("--processes=1", "--waiting", command(f"touch a; {meet[0]}; sleep 0.3"), command("touch c"),
+                             "--together", command(f"touch b; {meet[1]}"), "--alone", command("test -e c || exit")),
+                      (4, 0, 0), None)
+
+
+def said_again():
+    """The failures of one program, and no other lines of it, stand at the end of all; so do those of programs inside."""
+    bad = "sh -c 'seq 1 40; echo FAIL the reason; seq 41 80; echo 1 passed, 1 failed, 0 skipped; exit 1'"
+    good = "sh -c 'echo no FAIL h\"\"ere; echo 1 passed, 0 failed, 0 skipped'"
+    inner = f"{sys.executable} {SUITES} {quoted(bad)} {quoted(good)}"
+    for word in (bad, inner):
+        end = suites(word, good).stdout.rpartition(" s  all\n")[2]
+        if "  FAIL the reason\n" not in end or "no FAIL here" in end or "\n  20\n" in end:
+            return f"of {'a program' if word == bad else 'sums of sums'} the end said: {end}"
+    return ""
+
+
 def no_command():
     done = suites()
     return "" if done.returncode == 1 and "usage" in done.stderr else f"exit code {done.returncode}: {done.stderr}"
 
 
 CASES = {name: lambda name=name: one(name) or one(name, "--alone") for name in PROGRAMS} | \
-    {case.__name__: case for case in (nested, beside, processor, groups, no_command)}
+    {case.__name__: case for case in (nested, beside, processor, groups, waiting, said_again, no_command)}
 
 
 def main(names):

@@ -13,14 +13,15 @@ enum { COLUMNS_MAX = 100, FUNCTION_LINES_MAX = 70, FILE_LINES_MAX = 800, LINE_BY
 // Which project headers a folder may include besides its own. Longer prefixes stand first.
 static const struct Layer {
     const char *folder;
-    const char *may[8];
+    const char *may[9];
 } layers[] = {
     {"ir/", {nullptr}},
     {"frontend/", {"ir/", nullptr}},
-    // The interpreter shares the scalar library, and the scratch memory that it allocates from.
+    // The interpreter shares the scalar library, the scratch memory that it allocates from, and
+    // processes of Python.
     {"codegen/reference/",
      {"codegen/", "ir/", "stdlib/", "runtime/abi", "runtime/report/troubles.def",
-      "runtime/options/options.def", "runtime/memory.h", nullptr}},
+      "runtime/options/options.def", "runtime/memory.h", "runtime/python.h", nullptr}},
     {"codegen/", {"ir/", "stdlib/", "runtime/abi", nullptr}},
     {"runtime/core/", {"runtime/abi/bits.h", nullptr}},
     {"runtime/", {"runtime/", "stdlib/", nullptr}},
@@ -48,21 +49,23 @@ static const char formats[] = "stdlib/formats/";
 static const char *const rooms[] = {
     "runtime/abi/", "runtime/memory/", "stdlib/text/", "stdlib/number/", "stdlib/time/",
     "stdlib/hash/", "stdlib/value/", "stdlib/aggregate/", "stdlib/regex/", "stdlib/json/",
-    "stdlib/csv/", "stdlib/field/", "stdlib/cast/", "runtime/report/", "runtime/crash/",
-    "runtime/device/", "runtime/host/", "runtime/worker/", "runtime/compression/", "runtime/rows/",
-    "runtime/disk/", "runtime/breakers/", "runtime/format/", "runtime/input/", "runtime/output/",
-    "stdlib/formats/", "runtime/rejects/", "runtime/task/", "runtime/core/", "runtime/options/",
-    "runtime/plan/", "runtime/job/", "runtime/dispatch/", "runtime/limits/", "runtime/resume/",
+    "stdlib/csv/", "stdlib/field/", "stdlib/cast/", "stdlib/arrow/", "runtime/python/",
+    "runtime/report/", "runtime/crash/", "runtime/device/", "runtime/host/", "runtime/worker/",
+    "runtime/compression/", "runtime/rows/", "runtime/disk/", "runtime/breakers/",
+    "runtime/format/", "runtime/input/", "runtime/output/", "stdlib/formats/", "runtime/rejects/",
+    "runtime/task/", "runtime/wire/", "runtime/core/", "runtime/options/", "runtime/plan/",
+    "runtime/job/", "runtime/serve/", "runtime/dispatch/", "runtime/limits/", "runtime/resume/",
     "runtime/observe/", "runtime/main/",
 };
 
 // A third-party header belongs to one place.
 static const struct Owner {
     const char *header;
-    const char *places[3];
+    const char *places[4];
 } owners[] = {
     {"<yaml.h>", {"runtime/options/config", "codegen/build/", nullptr}},
-    {"<uv.h>", {"runtime/main/control", "runtime/observe/http", nullptr}},
+    {"<uv.h>", {"runtime/main/control", "runtime/observe/http", "runtime/worker/links", nullptr}},
+    {"<openssl/", {"runtime/worker/link_tls", nullptr}},
     {"<llvm-c/", {"codegen/", nullptr, nullptr}},
     {"<zlib.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
     {"<zstd.h>", {"runtime/", "codegen/reference/", "driver/peek"}},

@@ -40,7 +40,7 @@ TOKEN = re.compile(r"""
 KEYWORDS = set("""read write as use param type fn extern from let rejects test given expect where derive
 select drop rename explode group by aggregate sort desc asc nulls first last limit skip distinct join left
 right full semi anti inner on union zip shuffle seed sample repartition rows bytes cpu gpu with and or not in
-if then else case null true false reject fail range pure impure fallible infallible per row batch""".split())
+if then else case null true false reject fail range pure impure fallible infallible per row batch pivot unpivot""".split())
 
 # What an expression becomes that can have no value; each is one mistake and has one error.
 POISONS = ["zz_name", "zz_function(1)", "7u64", "(1 + true)", '"\\q"', 'date("zz")', "len()",
@@ -94,6 +94,9 @@ def is_declared(tokens, i):
     """Does the name come to be here? Then what uses it is wrong once for each use."""
     before = tokens[i - 1].text if i else ""
     after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+    opened = [token.text for token in tokens[max(i - 4, 0):i]]
+    if opened[-2:] == ["as", "("] or opened[-4:-2] == ["as", "("]:  # unpivot (a, b) as (name, value)
+        return True
     return after in (":", "=") or before in ("let", "param", "type", "fn") or is_statement(tokens, i)
 
 

@@ -6,7 +6,8 @@ import kinds
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATTERNS = ("r\"[a-z]+\"", "r\"(\\w)(\\d*)\"", "r\"^a\"", "r\"x|y\"", "r\"\\s+\"", "r\"(?i)ABC\"", "r\"[^0-9]\"",
-            "r\"a*\"", "r\"(é|ß)\"", "r\".\"", "r\"b?$\"", "r\"(a+)+$\"", "r\"\\bw\"")
+            "r\"a*\"", "r\"(é|ß)\"", "r\".\"", "r\"b?$\"", "r\"(a+)+$\"", "r\"\\bw\"",
+            "r\"[a-z0-9]+|[^a-z0-9 ]\"", "r\"\\w+|[^\\w\\s]\"", "r\"[a-m]+|[n-z]+|[^a-z]+\"")
 ZONES = ("\"UTC\"", "\"Europe/Berlin\"", "\"America/New_York\"", "\"Asia/Kolkata\"")
 UNITS = {"date_unit": ("year", "quarter", "month", "week"),
          "time_unit": ("year", "quarter", "month", "week", "day", "hour", "minute", "second")}
@@ -54,7 +55,7 @@ CALLS = load_calls()
 def bind(kind, wanted):
     """The type T stands for if `kind` is to be `wanted`; "" if it needs none, None if it cannot be."""
     if kind == "T":
-        return wanted
+        return None if kinds.is_tensor(wanted) else wanted
     if kind == "decimal":
         return wanted if kinds.is_scalar(wanted) and wanted.startswith("decimal") else None
     if not kinds.is_scalar(kind) and kind[1] == "T":
@@ -82,8 +83,11 @@ class Expressions:
         if depth <= 0:
             return self.leaf(kind)
         ways = [self.leaf, self.branch, self.handled, self.call]
+        if kinds.is_tensor(kind):
+            ways += [self.elements] * 5 + [self.moved] * 4
         if kinds.is_scalar(kind):
             ways += self.scalar_ways(kind)
+            ways += [self.reduced] * 2 if self.tensors(lambda k: True) else []
         elif kind[0] == "list" and kind[1] == "str" and not kind[2]:
             ways.append(lambda k, d: f"split({self.of('str', d)}, {kinds.quote(self.pick(' ,a'))})")
         way = self.pick(ways)
@@ -104,7 +108,7 @@ class Expressions:
         if found and self.chance(0.8):
             name, nullable = self.pick(found)
             return f"({name} ?? {kinds.literal(self.random, kind)})" if nullable else name
-        inner = self.field(kind)
+        inner = self.field(kind) or self.element(kind)
         if inner and self.chance(0.5):
             return inner
         return kinds.literal(self.random, kind)
@@ -114,6 +118,158 @@ class Expressions:
         found = [f"{n}.{f}" for n, k, q in self.columns if not kinds.is_scalar(k) and k[0] == "struct" and not q
                  for f, inner, null in k[1] if inner == kind and not null]
         return self.pick(found) if found else None
+
+    # ---- tensors -------------------------------------------------------------------------------
+
+    def tensors(self, fits):
+        return [(n, k) for n, k, q in self.columns if kinds.is_tensor(k) and not q and fits(k)]
+
+    def element(self, kind):
+        """An element of a tensor column, now and then one that is not there."""
+        found = self.tensors(lambda k: k[1] == kind)
+        if not found:
+            return None
+        name, (_, _, shape) = self.pick(found)
+        places = [self.random.randrange(n) for n in shape]
+        if self.chance(0.1):
+            return name + "".join(f"[greatest({p}, {self.of('i64', 1)})]" for p in places)
+        return name + "".join(f"[{p}]" for p in places)
+
+    def elements(self, kind, depth):
+        """Operators that make a tensor of that element and shape of columns."""
+        _, elem, shape = kind
+        found = [n for n, _ in self.tensors(lambda k: k == kind)]
+        others = self.tensors(lambda k: k[2] == shape and k[1] != "bool")
+        if elem == "bool":
+            if not others:
+                return self.leaf(kind)
+            name, (_, of, _) = self.pick(others)
+            op = self.pick(("==", "!=", "<", "<=", ">", ">="))
+            return f"({name} {op} {self.operand(of, shape, depth)})"
+        if others and (not found or self.chance(0.3)):
+            return f"{elem}({self.pick(others)[0]})"
+        if not found:
+            return self.leaf(kind)
+        left = self.pick(found)
+        for _ in range(self.random.randint(1, 4)):
+            op = self.pick(("+", "-", "*", "/", "%") if elem in kinds.FLOATS else ("+", "-", "*", "//", "%"))
+            right = self.operand(elem, shape, depth)
+            # What is always zero is an error of the program where it is a number.
+            if op in ("//", "%", "/") and right not in found and not right.startswith("["):
+                right = self.divisor(elem, depth)
+            left = f"({left} {op} {right})" if self.chance(0.9) or right.startswith("[") else f"({right} {op} {left})"
+        if elem in kinds.FLOATS and self.chance(0.3):
+            return f"{elem}(sqrt({left}))" if elem == "f32" else f"{self.pick(('sqrt', 'floor', 'exp'))}({left})"
+        return f"(-{left})" if self.chance(0.1) and elem[0] != "u" else left
+
+    def any_tensor(self, fits, depth):
+        """A tensor that fits, of a column or made of one, with its element and shape; or None."""
+        found = self.tensors(fits)
+        if not found:
+            return None
+        name, (_, elem, shape) = self.pick(found)
+        for _ in range(self.random.randint(0, 2)):
+            name, shape = self.rearranged(name, elem, shape, depth)
+        return name, elem, shape
+
+    def rearranged(self, x, elem, shape, depth):
+        """The tensor with elements moved, dropped, repeated or added, and its shape."""
+        axis = self.random.randrange(len(shape))
+        size, said = shape[axis], axis - len(shape) if self.chance(0.3) else axis
+
+        def resized(n):
+            return shape[:axis] + (n,) + shape[axis + 1:]
+        way = self.random.randrange(8)
+        if way == 0:
+            order = list(range(len(shape)))
+            self.random.shuffle(order)
+            return f"transpose({x}, {', '.join(map(str, order))})", tuple(shape[i] for i in order)
+        if way == 1:
+            return f"transpose({x})", shape[::-1]
+        if way == 2:
+            begin = self.random.randrange(size)
+            count = self.random.randint(1, size - begin)
+            return f"slice({x}, {begin}, {count}, {said})", resized(count)
+        if way == 3 and len(shape) < 4:
+            places = [self.random.randrange(size) for _ in range(self.random.randint(1, 4))]
+            return f"gather({x}, {places}, {said})", resized(len(places))
+        if way == 4 and len(shape) < 4:
+            return f"stack({x}, {x})", (2,) + shape
+        if way == 5 and size < 100:
+            return f"concat({x}, {x}, {said})", resized(2 * size)
+        if way == 6 and size < 100:
+            before, after = self.random.randint(0, 2), self.random.randint(0, 40)
+            return f"pad({x}, {before}, {after}, {kinds.literal(self.random, elem)}, {said})", resized(size + before + after)
+        count = 1
+        for n in shape:
+            count *= n
+        return self.pick(((f"flatten({x})", (count,)), (f"reshape({x}, 1, -1)", (1, count)),
+                          (f"reshape({x}, -1, 1)", (count, 1)), (x, shape)))
+
+    def reduced(self, kind, depth):
+        """A number that a reduction makes of a tensor."""
+        of = {"bool": ("bool",), "i64": ("i8", "i16", "i32", "i64"), "u64": ("u8", "u16", "u32", "u64")}.get(kind, (kind,))
+        found = self.any_tensor(lambda k: k[1] in of, depth)
+        if not found:
+            return self.leaf(kind)
+        x, elem, shape = found
+        if elem != "bool" and self.chance(0.3):  # Operators in front, in the loop of the reduction or not.
+            x = f"({x} {self.pick(('+', '*', '-'))} {self.of(elem, 1)})"
+        if kind == "i64" and self.chance(0.3):
+            return f"{self.pick(('argmin', 'argmax'))}({x})"
+        names = ["min", "max"] if elem == kind else []
+        if elem == "bool":
+            names = ["any", "all", "min", "max"]
+        elif elem in kinds.FLOATS:
+            names += ["sum", "sum", "mean", "prod"]
+        elif kind in ("i64", "u64"):
+            names += ["sum", "sum"]
+        if not names:
+            return self.leaf(kind)
+        name = self.pick(names)
+        if elem == kind and len(shape) == 1 and elem in kinds.FLOATS and self.chance(0.2):
+            return f"dot({x}, {x})"
+        if len(shape) > 1 and elem == kind and self.chance(0.4):
+            return f"{name}({name}({x}, {self.random.randrange(len(shape))}))"
+        return f"{name}({x})"
+
+    def moved(self, kind, depth):
+        """A tensor of that element and shape of what has another shape, by functions of tensors."""
+        _, elem, shape = kind
+        count = 1
+        for n in shape:
+            count *= n
+        found = self.any_tensor(lambda k: k[1] == elem, depth)
+        if not found:
+            return self.leaf(kind)
+        x, _, own = found
+        sizes = ", ".join(map(str, shape))
+        whole = 1
+        for n in own:
+            whole *= n
+        if len(own) > 1 and elem in kinds.FLOATS and self.chance(0.5):
+            axis = self.random.randrange(len(own))
+            x, whole = f"{self.pick(('sum', 'mean', 'max', 'prod'))}({x}, {axis})", whole // own[axis]
+        if elem in kinds.FLOATS and self.chance(0.2):
+            x = self.pick((f"softmax({x})", f"normalise({x}, {self.of(elem, 1)}, 2.0)"))
+        x = f"flatten({x})" if len(own) > 1 or self.chance(0.5) else x
+        if elem != "bool" and self.chance(0.3):
+            x = f"choose({x} > {self.of(elem, 1)}, {x}, {self.of(elem, 1)})"
+        if whole < count:
+            x = f"pad({x}, 0, {count - whole}, {kinds.literal(self.random, elem)})"
+        elif whole > count:
+            x = f"slice({x}, {self.random.randint(0, whole - count)}, {count})"
+        return f"reshape({x}, {sizes})"
+
+    def operand(self, elem, shape, depth):
+        """What broadcasts to the shape: a tensor, one that is written out, or a number."""
+        found = [n for n, k in self.tensors(lambda k: k[1] == elem and len(k[2]) <= len(shape) and
+                                            all(a in (1, b) for a, b in zip(k[2][::-1], shape[::-1])))]
+        if found and self.chance(0.6):
+            return self.pick(found)
+        if self.chance(0.3):
+            return kinds.literal(self.random, ("tensor", elem, shape[-1:]))
+        return self.of(elem, depth)
 
     def branch(self, kind, depth):
         if self.chance(0.3):

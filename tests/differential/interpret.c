@@ -1,4 +1,5 @@
 // interpret: runs a pipeline text in the reference interpreter, after all passes or up to one.
+#include "codegen/build/extern.h"
 #include "codegen/reference/reference.h"
 #include "frontend/check.h"
 #include "frontend/declare.h"
@@ -28,6 +29,16 @@ static Graph *graph_of(Arena *arena, const char *path) {
     return nullptr;
 }
 
+// The C files that the program names, which include no header.
+static bool load_externs(Arena *arena, const Graph *graph) {
+    ExternFiles files = extern_files(graph);
+    ExternFault fault = {0};
+    if (extern_load(arena, &files, &(ExternHeader){0}, &fault)) return true;
+    fprintf(stderr, "interpret: %.*s %.*s\n", (int)fault.message.len, fault.message.at,
+            (int)fault.said.len, fault.said.at);
+    return false;
+}
+
 // interpret [--after=PASS] FILE [JOB OPTIONS]
 int main(int argc, char **argv) {
     const char *after = nullptr;
@@ -44,10 +55,11 @@ int main(int argc, char **argv) {
     int status = EXIT_WRONG_PROGRAM;
     Graph *graph = graph_of(arena, argv[file]);
     PassContext context = {.graph = graph, .eval = reference_const_eval};
-    if (graph && passes_run(&context, after)) {
+    if (graph && passes_run(&context, after) && load_externs(arena, graph)) {
         ReferenceRun run = {graph, (const char *const *)(argv + file + 1),
                             (size_t)(argc - file - 1)};
         status = reference_run(&run);
+        reference_python_close();
     }
     arena_free(arena);
     return status;

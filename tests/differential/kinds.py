@@ -1,7 +1,7 @@
 """kinds.py: the types of generated pipelines: their spelling, literals and data, good and hostile.
 
 A scalar is its name as written; a list is ("list", element, may_be_null), a struct
-("struct", ((name, kind, may_be_null), ...)).
+("struct", ((name, kind, may_be_null), ...)), a tensor ("tensor", element, shape).
 """
 import base64
 import json
@@ -13,6 +13,8 @@ FLOATS = ("f32", "f64")
 DECIMALS = ("decimal(5,2)", "decimal(15,2)", "decimal(18,6)", "decimal(38,0)", "decimal(38,10)",
             "decimal(3,3)")
 TIMESTAMPS = ("timestamp[s]", "timestamp[ms]", "timestamp", "timestamp[ns]")
+ELEMENTS = ("f32", "f32", "f64", "i32", "i64", "u8", "bool", *INTEGERS)
+SHAPES = ((3,), (2, 3), (3,), (1, 3), (2, 1), (2, 2, 3), (20,), (67,))
 TIMES = ("date", "duration", *TIMESTAMPS)
 SCALARS = ("bool", *INTEGERS, *FLOATS, *DECIMALS, "str", "bytes", *TIMES)
 COMMON = ("i64", "i64", "f64", "f64", "str", "str", "str", "bool", "date", "timestamp", "i32",
@@ -35,6 +37,8 @@ def spelling(kind, nullable=False):
         text = kind
     elif kind[0] == "list":
         text = f"[{spelling(kind[1], kind[2])}]"
+    elif kind[0] == "tensor":
+        text = f"{kind[1]}[{', '.join(map(str, kind[2]))}]"
     else:
         text = "{" + ", ".join(f"{n}: {spelling(k, q)}" for n, k, q in kind[1]) + "}"
     return text + "?" if nullable else text
@@ -42,6 +46,27 @@ def spelling(kind, nullable=False):
 
 def scalar(random):
     return random.choice(COMMON) if random.random() < 0.7 else random.choice(SCALARS)
+
+
+def is_tensor(kind):
+    return kind[0] == "tensor"
+
+
+def holds_tensor(kind):
+    """It is a tensor, or has one in it."""
+    return is_tensor(kind) or kind[0] == "list" and holds_tensor(kind[1]) or \
+        kind[0] == "struct" and any(holds_tensor(field[1]) for field in kind[1])
+
+
+def tensor(random):
+    return ("tensor", random.choice(ELEMENTS), random.choice(SHAPES))
+
+
+def in_shape(shape, item, comma=","):
+    """Brackets around the items of a tensor."""
+    if not shape:
+        return item()
+    return "[" + comma.join(in_shape(shape[1:], item, comma) for _ in range(shape[0])) + "]"
 
 
 def nested(random, depth=2):
@@ -53,7 +78,9 @@ def nested(random, depth=2):
         fields = tuple((f"f{i}", nested(random, depth - 1), random.random() < 0.4)
                        for i in range(random.randint(1, 3)))
         return ("struct", fields)
-    return "json" if roll < 0.25 else scalar(random)
+    if roll < 0.28:
+        return tensor(random)
+    return "json" if roll < 0.31 else scalar(random)
 
 
 def digits_of(kind):
@@ -200,6 +227,9 @@ def json_of(random, kind, hostile=False):
         if kind[0] == "list":
             items = [json_or_null(random, kind[1], kind[2], hostile) for _ in range(random.randint(0, 4))]
             return "[" + random.choice((",", ", ")).join(items) + "]"
+        if is_tensor(kind):
+            shape = tuple(n + random.choice((-1, 1)) if hostile and random.random() < 0.1 else n for n in kind[2])
+            return in_shape(shape, lambda: json_of(random, kind[1], hostile), random.choice((",", " , ")))
         pairs = [f"{json.dumps(n)}: {json_or_null(random, k, q, hostile)}" for n, k, q in kind[1]
                  if not q or random.random() < 0.8]
         return "{" + ",".join(pairs) + "}"
@@ -232,6 +262,8 @@ def literal(random, kind):
     if not is_scalar(kind):
         if kind[0] == "list":
             return "[" + ", ".join(literal(random, kind[1]) for _ in range(random.randint(1, 3))) + "]"
+        if is_tensor(kind):
+            return in_shape(kind[2], lambda: literal(random, kind[1]), ", ")
         return "{" + ", ".join(f"{n}: {literal(random, k)}" for n, k, _ in kind[1]) + "}"
     if kind == "bool":
         return random.choice(("true", "false"))

@@ -4,6 +4,7 @@ import kinds
 import tables
 
 KEYS_MAX = 3
+GIVES = 6  # Functions of batch.c that give back what they got.
 STEPS_MAX = 7
 
 
@@ -42,7 +43,7 @@ def step_text(step):
 
 
 def named(name):
-    return name if name.isidentifier() else f"`{name}`"
+    return name if name.isidentifier() and name not in ("true", "false") else f"`{name}`"
 
 
 def is_key(kind):
@@ -53,8 +54,9 @@ class Maker:
     def __init__(self, random, sizes):
         self.random, self.sizes = random, sizes
         self.statements, self.files, self.flows, self.arguments = [], {}, {}, []
-        self.params, self.functions = [], []
+        self.params, self.functions, self.batches = [], [], []
         self.large = max(most for _, most in sizes) > 200
+        self.huge = max(most for _, most in sizes) > 5000
         self.fresh = 0
 
     def chance(self, share):
@@ -82,6 +84,7 @@ class Maker:
             self.params.append((name, kind))
         for _ in range(self.random.randint(0, 2)):
             self.function()
+        self.calls = self.chance(0.15)  # Functions over batches.
         for _ in range(self.random.randint(1, 2)):
             self.let(self.source())
         for _ in range(self.random.randint(0, 2)):
@@ -193,20 +196,25 @@ class Maker:
         if texts and roll < 0.06:
             column = self.pick(texts)
             flow.columns = [(column, "str", False)]
-            return (f"select {named(column)} | write text(", self.target(".txt"), ")")
-        values = [n for n, k, q in flow.columns if k in tables.NPY and not q]
+            return (f"select {named(column)} | write text(", self.target(flow, ".txt"), ")")
+        values = [n for n, k, q in flow.columns if (k in tables.NPY or kinds.is_tensor(k)) and not q]
         if values and roll < 0.14:
             column = self.pick(values)
             flow.columns = [next(c for c in flow.columns if c[0] == column)]
-            return (f"select {named(column)} | write npy(", self.target(".npy", packs=False), ")")
+            return (f"select {named(column)} | write npy(", self.target(flow, ".npy", packs=False), ")")
         if roll < 0.4:
-            return ("write jsonl(", self.target(".jsonl"), ")")
+            return ("write jsonl(", self.target(flow, ".jsonl"), ")")
         dialect = tables.Dialect(self.random, False)
-        return ("write csv(", self.target(".csv") + dialect.options(), ")")
+        return ("write csv(", self.target(flow, ".csv") + dialect.options(), ")")
 
-    def target(self, suffix, packs=True):
-        """Where a sink writes: a file, one in a folder, a compressed one, a folder of parts."""
+    def target(self, flow, suffix, packs=True):
+        """Where a sink writes: a file, one in a folder, a compressed one, a folder of parts, and these by key."""
         name, roll = self.name("out"), self.random.random()
+        keys = [n for n, k, q in flow.columns if not q and k in ("i64", "bool", "str", "date", "decimal")]
+        if keys and self.chance(0.15):
+            key = "{" + named(self.pick(keys)) + "}"
+            return self.pick(([f"\"{name}/{key}{suffix}\""], [f"\"{name}-{key}/{key}{suffix}\""],
+                              [f"\"{name}/k={key}/\"", "bytes = 100B"]))
         if roll < 0.8:
             return [f"\"{name}{suffix}\""]
         if roll < 0.86:
@@ -220,10 +228,11 @@ class Maker:
     def step(self, flow):
         ways = [self.where] * 3 + [self.derive] * 5 + [self.select, self.drop, self.rename, self.explode, self.group,
                 self.group, self.aggregate, self.sort, self.sort, self.limit, self.skip, self.distinct, self.join,
-                self.join, self.union, self.zip, self.sample, self.shuffle, self.hint, self.repartition]
-        way = self.pick(ways)
+                self.join, self.union, self.zip, self.sample, self.shuffle, self.hint, self.repartition,
+                self.window, self.window, self.top, self.pivot, self.unpivot]
+        way = self.batch if self.calls and self.chance(0.3) else self.pick(ways)
         step = way(flow)
-        if way not in (self.where, self.derive, self.select, self.drop, self.rename, self.explode, self.sample,
+        if way not in (self.where, self.derive, self.batch, self.select, self.drop, self.rename, self.explode, self.sample,
                        self.hint):
             flow.places = False
         if way not in (self.select, self.drop, self.rename, self.sort, self.shuffle, self.hint, self.repartition,
@@ -239,6 +248,9 @@ class Maker:
         for _ in range(self.random.randint(1, 3)):
             kind = kinds.scalar(self.random) if self.chance(0.85) else self.pick((("list", "i64", False),
                                                                                  ("list", "str", False), "json"))
+            held = [k for _, k, _ in flow.columns if kinds.is_tensor(k)]
+            if held and self.chance(0.4):
+                kind = self.pick(held) if self.chance(0.6) else kinds.tensor(self.random)
             maker = self.expressions(flow, used)
             nullable = self.chance(0.15)
             text = (maker.nullable if nullable else maker.of)(kind, self.random.randint(1, 4))
@@ -249,6 +261,43 @@ class Maker:
             used.add(name)
             items.append(f"{named(name)}: {kinds.spelling(kind, nullable)} = {text}")
             self.put(flow, name, kind, nullable)
+        return ("derive ", items, "")
+
+    def batch_function(self, name, kind, nullable, words=""):
+        """Its name in the program, which declares it the first time."""
+        full = kinds.spelling(kind, nullable)
+        if name not in self.batches:
+            self.batches.append(name)
+            impure = " impure" if self.chance(0.2) and name != "picky" else ""
+            self.statements.insert(0, [f"extern fn {name}(x: {full}) -> {full} from \"batch.c\"{impure}{words}"])
+        return name
+
+    def batch(self, flow):
+        """A function over batches, of a column or of an expression over columns."""
+        name, roll, maker = self.name("n"), self.random.random(), self.expressions(flow)
+        used = sum(b.startswith("give") for b in self.batches)
+        known = [column for column in flow.columns if not kinds.holds_tensor(column[1])]  # Tensors do not cross.
+        if roll < 0.5 and used < GIVES and known:
+            column, kind, nullable = self.pick(known)
+            call = self.batch_function(f"give{used}", kind, nullable, " batch")
+            text = f"{call}({named(column)})"
+        else:
+            kind, nullable = "i64", roll > 0.75
+            call = (self.batch_function("fussy", kind, True, " fallible batch state") if nullable else
+                    self.batch_function("picky", kind, False, " batch" + (" alone" if self.chance(0.3) else "")))
+            known = [named(n) for n, k, q in flow.columns if k == kind and (nullable or not q)]
+            if known and self.chance(0.5):
+                text = f"{call}({self.pick(known)})" + self.pick(("", " else 7", " else reject"))
+            else:
+                text = f"{call}({(maker.nullable if nullable else maker.of)(kind, 2)})"
+        items = [f"{name} = {text}"]
+        self.put(flow, name, kind, nullable)
+        if self.chance(0.4):
+            other, more = self.name("n"), self.expressions(flow, [name])
+            items.append(f"{other}: i64 = {more.of('i64', 2)}")
+            self.put(flow, other, "i64", False)
+        if self.chance(0.3):
+            return (f"with (batch = {self.random.randint(1, 40)}) {{ derive ", items, " }")
         return ("derive ", items, "")
 
     @staticmethod
@@ -383,6 +432,34 @@ class Maker:
         flow.columns = columns + more
         return (f"group by {', '.join(keys)} {{ ", items, " }")
 
+    def pivot(self, flow):
+        """Columns named by values of a column or an expression, of the rows with each."""
+        kind = self.pick(("str", "bool", "i64", "i32", "u8"))
+        known = [named(n) for n, k, _ in flow.columns if k == kind]
+        text = self.pick(known) if known and self.chance(0.7) else self.expressions(flow).of(kind, 2)
+        keys, columns = self.keys(flow)
+        values = {"bool": ("true", "false"), "str": ("x", "Abc", "x y", "1", "-")}.get(kind, ("0", "1", "2", "7", "20"))
+        items = []
+        for value in self.random.sample(values, self.random.randint(1, min(3, len(values)))):
+            made = self.one_aggregate(flow)
+            if made and all(value != n for n, _, _ in columns):
+                written, result = self.over_aggregate(*made)
+                items.append((f'"{value}"' if kind == "str" else value) + f" = {written}")
+                columns = [*columns, (value, *result)]
+        if not items:
+            return None
+        flow.columns = columns
+        return (f"pivot {text} by {', '.join(keys)} {{ ", items, " }")
+
+    def unpivot(self, flow):
+        kind = self.pick([k for _, k, _ in flow.columns])
+        alike = [column for column in flow.columns if column[1] == kind]
+        chosen = self.random.sample(alike, min(len(alike), self.random.randint(1, 3)))
+        flow.columns = [column for column in flow.columns if column not in chosen]
+        name, value = self.name("u"), self.name("u")
+        flow.columns += [(name, "str", False), (value, kind, any(q for _, _, q in chosen))]
+        return ("unpivot (", [named(n) for n, _, _ in chosen], f") as ({name}, {value})")
+
     def aggregate(self, flow):
         if self.chance(0.5):
             return self.group(flow)
@@ -394,6 +471,90 @@ class Maker:
         if not items or self.chance(0.2):
             items = [self.expressions(flow).of(kinds.scalar(self.random), 2)]
         return ("sort ", [i + self.pick(("", "", " desc")) + self.pick(("", "", " nulls first")) for i in items], "")
+
+    # ---- windows ---------------------------------------------------------------------------------
+
+    def order(self, flow, down=" desc"):
+        """Keys of an order, and the kind of the only one."""
+        found = [c for c in flow.columns if is_key(c[1])]
+        chosen = self.random.sample(found, min(self.random.randint(1, 2), len(found)))
+        items = [named(n) + self.pick(("", "", down)) + self.pick(("", "", "", " nulls first"))
+                 for n, _, _ in chosen]
+        return items, chosen[0][1] if len(chosen) == 1 else None
+
+    def partition(self, flow):
+        found = [named(n) for n, k, _ in flow.columns if is_key(k)]
+        return self.random.sample(found, min(self.random.randint(0, 2), len(found)))
+
+    def frame(self, kind):
+        """A frame over rows, or over a range of the one sort key; now and then none."""
+        whole = kind in kinds.INTEGERS
+        time = kind in (*kinds.TIMESTAMPS, "date", "duration")
+        if self.chance(0.3):
+            return self.pick(("", "", " rows all"))
+        range_, reach = " rows", ("0", "1", "2", "5", "40")
+        if (whole or time) and self.chance(0.5):
+            range_, reach = " range", ("0", "1", "10", "100000") if whole else ("0s", "90s", "1d", "400d", "90000d")
+        back, ahead = f" {self.pick(reach)} back", f" {self.pick(reach)} ahead"
+        return range_ + self.pick((back, back, ahead, back + ahead))
+
+    def windowed(self, flow, ordered, kind):
+        """A call, and the kind of its result."""
+        maker = self.expressions(flow)
+        numbers = ["row_number()", f"ntile({self.random.randint(1, 5)})"]
+        if ordered:
+            numbers += ["rank()", "dense_rank()"]
+            numbers += [f"session({maker.of('i64', 1)}, {self.random.randint(0, 9)})",
+                        f"session({maker.of('timestamp', 1)}, {self.pick(('0s', '1d', '900d'))})"]
+        if self.chance(0.25):
+            return self.pick(numbers), ("i64", False)
+        frame = self.frame(kind) if ordered else self.pick(("", " rows all", " rows 2 back"))
+        if self.chance(0.4):
+            name, k, q = self.pick(flow.columns)
+            neighbours = [(f"lag({named(name)})", True), (f"lead({named(name)}, {self.random.randint(0, 4)})", True),
+                          (f"lag({named(name)}, {self.random.randint(0, 40)})", True)] if ordered else []
+            text, nullable = self.pick([*neighbours, (f"first({named(name)}){frame}", q),
+                                        (f"last({named(name)}){frame}", q), (f"fill_forward({named(name)})", q),
+                                        (f"nth({named(name)}, {self.random.randint(1, 4)}){frame}", True)])
+            return text, (k, nullable)
+        where = f" where {maker.of('bool', 1)}" if self.chance(0.2) else ""
+        if self.chance(0.2):
+            return f"count(){where}{frame}", ("i64", False)
+        k = self.pick(("i64", "i64", "f64", "f64", "str", "date", *kinds.DECIMALS[:2], "u64"))
+        nullable = self.chance(0.4)
+        value = (maker.nullable if nullable else maker.of)(k, 1)
+        name = self.pick(("min", "max", "count") if k in ("str", "date") else ("sum", "mean", "min", "max", "count"))
+        return f"{name}({value}){where}{frame}", {
+            "count": ("i64", False), "mean": ("f64", True),
+            "sum": (f"decimal(38,{kinds.digits_of(k)[1]})" if k.startswith("decimal") else k, False),
+        }.get(name, (k, True))
+
+    def window(self, flow):
+        keys = self.partition(flow)
+        if self.huge or (self.large and not keys):  # The interpreter goes through a partition for each of its rows.
+            return None
+        order, kind = self.order(flow) if self.chance(0.85) else ([], None)
+        items, made = [], []
+        for _ in range(self.random.randint(1, 4)):
+            text, result = self.windowed(flow, bool(order), kind)
+            name = self.name("w")
+            items.append(f"{name}: {kinds.spelling(*result)} = {text}")
+            made.append((name, *result))
+        for column in made:
+            self.put(flow, *column)
+        by = f"by {', '.join(keys)} " if keys else ""
+        return (f"window {by}{'sort ' + ', '.join(order) + ' ' if order else ''}{{ ", items, " }")
+
+    def top(self, flow):
+        order, _ = self.order(flow, " asc")
+        if not order:
+            return None
+        keys = self.partition(flow)
+        if keys and self.chance(0.4):
+            order = [o.replace(" asc", " desc") for o in order]
+            return (f"distinct {', '.join(keys)} keep {self.pick(('first', 'last'))} by ", order, "")
+        per = f" per {', '.join(keys)}" if keys else ""
+        return (f"top {self.pick((0, 1, 3, 10))} by ", order, per)
 
     def limit(self, flow):
         return ("limit ", [str(self.pick((1, 3, 10, 100)))], "")

@@ -44,13 +44,15 @@ def options_of(seed):
     other = source.choice((30000, 300000) if huge else (33, 500, 3000))
     return [["--threads=1"], [f"--threads={source.choice((1, 2, 4, 4, 8))}", f"--partition={small}"],
             [f"--threads={source.choice((2, 3, 4, 4))}", f"--partition={other}",
-             f"--schedule={source.choice(SCHEDULES)}", *source.choice(([], ["SBC_TEST_SPILL=1"], [ways.LEAST]))]]
+             f"--schedule={source.choice(SCHEDULES)}", *source.choice(([], ["SBC_TEST_SPILL=1"], [ways.LEAST]))],
+            [f"--threads={source.choice((2, 3, 4))}", f"--partition={other}", f"--workers={source.choice((1, 2, 3))}"]]
 
 
 def lives_of(seed):
     """Lives of a job that is killed behind some commits, or between one and its record, or asked to end there, at
     any task or before any breaker is finished, or that waits in a commit, and goes on."""
     source = random.Random(-seed)
+    workers = random.Random(-seed)  # Some lives have worker processes, others none.
     sizes = (4096, 30000, 65536) if sizes_of(seed) is HUGE else (1, 7, 16, 64, 200, 3000)
     lives = []
     for at in [source.choice(("committed", "committed", "commit-synced", "journal-written", "committed=SIGTERM",
@@ -59,7 +61,7 @@ def lives_of(seed):
         spills = source.choice(([], [], ["SBC_TEST_SPILL=1"]))
         dies = [f"SBC_FAILPOINT={at}:{source.randint(1, 12)}"] if at else []
         lives.append([*spills, *dies, f"--threads={source.choice((1, 1, 2, 4))}",
-                      f"--partition={source.choice(sizes)}"])
+                      f"--partition={source.choice(sizes)}", *workers.choice(([], [], ["--workers=2"]))])
     return lives
 
 

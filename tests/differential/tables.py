@@ -1,5 +1,6 @@
 """tables.py: random source files: CSV in random dialects, JSON lines, plain text; clean, odd or hostile."""
 import json
+import math
 import struct
 
 import kinds
@@ -215,33 +216,39 @@ NPY = {"bool": ("|b1", "?"), "i8": ("|i1", "b"), "i16": ("i2", "h"), "i32": ("i4
 class NpyTable(Table):
     """Its header counts the pieces of a file; a few are wrong."""
 
-    def __init__(self, kind, order, wrong, pieces):
-        super().__init__("npy", [("v", kind, False)], [], [], pieces)
-        self.order, self.wrong = order, wrong
+    def __init__(self, kind, order, wrong, pieces, shape=()):
+        column = ("tensor", kind, shape) if shape else kind
+        super().__init__("npy", [("v", column, False)], [], [], pieces)
+        self.element, self.order, self.wrong, self.shape = kind, order, wrong, shape
 
     def head_of(self, pieces):
-        descr = NPY[self.columns[0][1]][0]
+        descr = NPY[self.element][0]
         descr = descr if descr[0] == "|" else self.order + descr
-        text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len(pieces) + self.wrong},), }}".encode()
+        shape = (len(pieces) + self.wrong, *self.shape)
+        text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
         text += b" " * (-(len(text) + 11) % 64) + b"\n"
         return [b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text]
 
 
 def npy(random, sizes):
     kind, order = random.choice(list(NPY)), random.choice("<>")
+    shape = random.choice(kinds.SHAPES) if random.random() < 0.5 else ()
+    count = row_count(random, sizes)
+    pieces = [b"".join(npy_value(random, kind, order) for _ in range(math.prod(shape))) for _ in range(count)]
+    return NpyTable(kind, order, 1 if random.random() < 0.03 else 0, pieces, shape)
+
+
+def npy_value(random, kind, order):
     letter = NPY[kind][1]
-    pieces = []
-    for _ in range(row_count(random, sizes)):
-        if kind == "bool":
-            value = random.random() < 0.5
-        elif kind in ("f32", "f64"):
-            value = random.choice((0.0, -0.0, 1.5, float("nan"), float("inf"), random.randint(-99, 99), random.gauss(0, 1e6)))
-        else:
-            bits = 8 * struct.calcsize("<" + letter)
-            low, high = (0, 2 ** bits - 1) if kind[0] == "u" else (-2 ** (bits - 1), 2 ** (bits - 1) - 1)
-            value = random.choice((low, high, random.randint(low, high), random.randint(max(low, -9), 9)))
-        pieces.append(struct.pack(order + letter, value))
-    return NpyTable(kind, order, 1 if random.random() < 0.03 else 0, pieces)
+    if kind == "bool":
+        value = random.random() < 0.5
+    elif kind in ("f32", "f64"):
+        value = random.choice((0.0, -0.0, 1.5, float("nan"), float("inf"), random.randint(-99, 99), random.gauss(0, 1e6)))
+    else:
+        bits = 8 * struct.calcsize("<" + letter)
+        low, high = (0, 2 ** bits - 1) if kind[0] == "u" else (-2 ** (bits - 1), 2 ** (bits - 1) - 1)
+        value = random.choice((low, high, random.randint(low, high), random.randint(max(low, -9), 9)))
+    return struct.pack(order + letter, value)
 
 
 def read_options(random):

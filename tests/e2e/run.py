@@ -5,7 +5,7 @@ usage: tests/e2e/run.py [--update] [--keep] [--brief] [CASE...]
 
 Each is run by the reference interpreter, and compiled with and without fusion on 1 and 4 threads
 with three partition sizes, and once more with breakers that put every few rows on disk. All of them must leave the bytes that the case holds.
---brief compiles each once, for one CPU level, and runs it in two ways, for builds that are slow.
+--brief compiles each once, for the least CPU level, and runs it in two ways, for builds that are slow.
 """
 import concurrent.futures
 import difflib
@@ -30,12 +30,21 @@ PARTITIONS = ("16", "200", "4MiB")
 SCHEDULES = ("full", "paper", "static", "staged", "pessimistic")  # In turn, with several threads.
 SPILLS = {"SBC_TEST_SPILL": "1"}  # Breakers put every few rows on disk.
 FUSIONS = ((), ("--no-fuse",))
-ONE_LEVEL = "levels: x86-64-v3\n"  # Half the time to compile; jobs with fusion have all levels, unless it is --brief.
-RUNS = [(threads, partition, {}) for threads in THREADS for partition in PARTITIONS] + \
-       [(threads, PARTITIONS[1], SPILLS) for threads in THREADS]
-BRIEF_RUNS = [("4", "200", {}), ("1", "4MiB", SPILLS)]
+# Each job is for one level of CPUs, which takes half the time to compile: with fusion for the highest that this
+# machine has, else for the least. Suites that compile examples have jobs for all levels.
+LEVEL = "levels: x86-64-v%d\n"
+LEVEL_LEAST, LEVEL_MOST = 3, 4
+FLAGS_MOST = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+WORKERS = ("--workers=2",)  # Tasks run in processes of their own.
+RUNS = [(threads, partition, {}, ()) for threads in THREADS for partition in PARTITIONS] + \
+       [("4", "200", {}, WORKERS)] + \
+       [(threads, PARTITIONS[1], SPILLS, ()) for threads in THREADS]
+BRIEF_RUNS = [("4", "200", {}, ()), ("1", "4MiB", SPILLS, ())]
+ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # Modules leave no files.
 SECONDS_MAX = 180   # The slowest takes 40 s with AddressSanitizer, beside nothing else.
 DIFF_LINES_MAX = 14
+SAID_LINES_MAX = 30  # The report of a sanitizer says in these where it is.
+CRASH = re.compile(rb"^(?:warning\[SB80(?:26|77|79)\]| ).*\n", re.M)  # What is said of a worker that crashes.
 
 
 class Result:
@@ -57,14 +66,22 @@ class Result:
                     with open(path, "rb") as file:
                         self.found[short] = readable(short, file.read())
 
-    def finish(self):
-        """Leaves out what is empty, the time, and what a failed job had done when it stopped."""
+    def finish(self, crashes=False):
+        """Leaves out what is empty, the time, what a failed job had done when it stopped, and what is said of crashes."""
         errors = re.sub(rb"^time .*\n", b"", self.found.get("stderr", b""), flags=re.M)
+        if crashes:
+            errors = CRASH.sub(b"", errors)
         if self.code:
             errors = re.sub(rb"^step +in +made .*", b"", errors, flags=re.M | re.S)
         self.found["stderr"] = errors.rstrip(b"\n") + b"\n" if errors.strip() else b""
         self.found = {name: body for name, body in self.found.items()
                       if body or name not in ("stdout", "stderr")}
+
+
+def level_here():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        flags = next((set(line.split()) for line in file if line.startswith("flags")), set())
+    return LEVEL_MOST if flags >= FLAGS_MOST else LEVEL_LEAST
 
 
 def readable(name, body):
@@ -78,7 +95,7 @@ def start(command, folder, stdin, more=None):
     with open(os.path.join(folder, stdin) if stdin else os.devnull, "rb") as source:
         try:
             return subprocess.run(command, cwd=folder, stdin=source, capture_output=True,
-                                  timeout=SECONDS_MAX, check=False, env={**os.environ, **(more or {})})
+                                  timeout=SECONDS_MAX, check=False, env={**ENVIRONMENT, **(more or {})})
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, 124, b"", b"not over after %d s\n" % SECONDS_MAX)
 
@@ -89,7 +106,7 @@ class Runner:
     def __init__(self, case, work, brief):
         self.case, self.work = case, work
         self.fusions, self.ways = (FUSIONS[:1], BRIEF_RUNS) if brief else (FUSIONS, RUNS)
-        self.every_level = () if brief else ((),)  # Which fusions are compiled for all CPUs.
+        self.level_fused = LEVEL_LEAST if brief else level_here()  # valgrind and sanitizers know the least.
         self.runs = 0
 
     def folder(self):
@@ -113,15 +130,13 @@ class Runner:
             if result.code:
                 break
         result.add_files(folder, {name for name, _ in self.case.inputs})
-        result.finish()
+        result.finish("crashes" in self.case.settings)
         return result
 
     def levels(self, fusion):
-        if fusion in self.every_level:
-            return []
         path = os.path.join(self.work, "target.yaml")
-        with open(path, "w") as file:
-            file.write(ONE_LEVEL)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(LEVEL % (LEVEL_LEAST if fusion else self.level_fused))
         return [f"--target={path}"]
 
     def ways_of(self, fusion):
@@ -150,12 +165,12 @@ class Runner:
                 messages.finish()
                 yield " ".join(("compile", *fusion)), messages
                 continue
-            for threads, partition, more in self.ways_of(fusion):
+            for threads, partition, more, workers in self.ways_of(fusion):
                 schedule = []
                 if threads != "1":
                     schedule.append(f"--schedule={SCHEDULES[turn % len(SCHEDULES)]}")
                     turn += 1
-                options = [f"--threads={threads}", f"--partition={partition}", *schedule, *self.case.args()]
+                options = [f"--threads={threads}", f"--partition={partition}", *workers, *schedule, *self.case.args()]
                 if not any(option.startswith("--progress") for option in options):
                     options += ["--progress=none", "--watchdog=1h"]  # What a run says where it takes long is not expected.
                 result = self.run(lambda program: [[jobs[program][0], *options]], more)
@@ -177,7 +192,9 @@ def compare(way, expected, code, result):
     """What differs, as text; empty if nothing does."""
     report = []
     if result.code != code:
-        report.append(f"    exit code {result.code}, expected {code}")
+        report.append(f"    exit code {result.code}, expected {code}; it said:")
+        said = result.found.get("stderr", b"").decode(errors="replace").splitlines()
+        report += ["      " + line for line in said[:SAID_LINES_MAX]]
     for name in sorted(set(expected) | set(result.found)):
         if name not in result.found:
             report.append(f"    {name}: missing")

@@ -1,8 +1,10 @@
 // Fuzzes regular expressions: any bytes as a pattern and a text. The automaton and the program
-// must agree on every match, and nothing may be read beyond the text and its slack.
+// must agree on every match, and so must runs that are found 64 bytes at a time. Nothing may be
+// read beyond the text and its slack.
 //
 //     ONLY=regex tests/fuzz/run.sh [SECONDS]
 #include "runtime/memory/scratch.h"
+#include "stdlib/regex/cut.h"
 #include "stdlib/regex/regex_match.h"
 #include "stdlib/text/utf8.h"
 
@@ -34,6 +36,26 @@ static uint64_t walk(SbCall *call, const SbRegex *regex, SbStr text) {
     return hash;
 }
 
+// The pieces of a pattern of runs, in a list and one by one, are what a search finds.
+static void runs(SbCall *call, const SbRegex *regex, SbStr text, SbList list) {
+    RegexSearch search = regex_search_of(call, regex, text);
+    SbRegexSpan span = {0};
+    SbCut cut;
+    sb_cut_start(&cut, text);
+    const SbStr *pieces = list.ptr;
+    int64_t count = 0, counted;
+    for (; regex_search(&search, span.end, &span) == SB_OK; count++) {
+        const char *begin = text.ptr + span.begin;
+        check(count < list.len && pieces[count].ptr == begin);
+        check(pieces[count].len == span.end - span.begin);
+        check(cut.edges || sb_regex_find_all_look(&cut, text, regex));
+        sb_regex_find_all_take(&cut, text, regex);
+        check(cut.piece.ptr == begin && cut.piece.len == span.end - span.begin);
+    }
+    check(count == list.len && !cut.edges && !sb_regex_find_all_look(&cut, text, regex));
+    check(sb_regex_count(call, text, regex, &counted) == SB_OK && counted == count);
+}
+
 static void match(SbRegex *regex, SbStr text) {
     SbCall call;
     bool found = false, by_program = false, full;
@@ -43,6 +65,7 @@ static void match(SbRegex *regex, SbStr text) {
     check(sb_regex_matches(&call, text, regex, &found) != SB_NULL);
     check(sb_regex_full_match(&call, text, regex, &full) != SB_NULL);
     check(sb_regex_find_all(&call, text, regex, &list) != SB_NULL);
+    if (regex->flags & REGEX_RUNS) runs(&call, regex, text, list);
     regex->flags &= ~(uint32_t)REGEX_HAS_TABLE;
     uint64_t again = walk(&call, regex, text);
     check(!by_table || !again || by_table == again);

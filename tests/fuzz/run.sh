@@ -19,9 +19,10 @@ c() {
 # What each links beside its own file.
 sources_of() {
     case $1 in
-    csv) c stdlib 'csv_*' lines utf8 && c runtime/memory memory scratch ;;
-    json) c stdlib 'json_[fpr]*' text_out 'number*' 'date*' decimal 'zone*' utf8 && c runtime/memory memory scratch ;;
-    regex) c stdlib 'regex*' utf8 && c runtime/memory memory scratch ;;
+    csv) c stdlib 'csv_*' lines utf8 && c runtime/memory arena memory scratch ;;
+    json) c stdlib 'json_[fpr]*' text_out 'number*' 'date*' decimal 'zone*' utf8 && c runtime/memory arena memory scratch ;;
+    regex) c stdlib 'regex*' cut utf8 && c runtime/memory arena memory scratch ;;
+    frame) c runtime/worker frame peer link && c runtime/host checksum && c runtime/report trouble text ;;
     ir_read) c ir '*' && c stdlib/formats describe ;;
     journal) c runtime/resume journal && c runtime/host checksum durable failpoint leftover retry && c runtime/report log text trouble ;;
     parse) c frontend source foreign 'diag*' 'lex*' 'parse*' 'format*' ast_print && c ir arena text ;;
@@ -41,14 +42,30 @@ inputs_of() {
     esac
 }
 
+FLAGS="-std=gnu23 -g -O1 -march=x86-64-v3 -ffp-contract=off -fsanitize=fuzzer-no-link,address,undefined
+    -fno-sanitize-recover=undefined -I. --embed-dir=stdlib"
+
+# objects FILE...: compiles those that are older than a header or their source, for all that link them.
+objects() {
+    newest=$(find ir frontend stdlib runtime tests -name '*.[hd]*' -printf '%T@ %p\n' | sort -rn | sed 's/^[^ ]* //; q')
+    for file; do
+        object=$work/objects/${file%.c}.o
+        [ "$object" -nt "$file" ] && [ "$object" -nt "$newest" ] && continue
+        mkdir -p "${object%/*}"
+        # shellcheck disable=SC2086
+        echo clang-22 $FLAGS -c "$file" -o "$object"
+    done | xargs -r -P "$(nproc)" -I{} sh -c '{}'
+}
+
 build() {
-    program=$work/$1_fuzz
-    [ -n "$(find ir frontend stdlib runtime tests -name '*.[chd]*' -newer "$program" 2>/dev/null | head -1)" ] ||
-        [ ! -x "$program" ] || return 0
     # shellcheck disable=SC2046
-    clang-22 -std=gnu23 -g -O1 -march=x86-64-v3 -ffp-contract=off -fsanitize=fuzzer,address,undefined \
-        -fno-sanitize-recover=undefined -I. --embed-dir=stdlib -o "$program" \
-        "tests/fuzz/$1_fuzz.c" $(sources_of "$1") -lpcre2-8 -lutf8proc -lm
+    set -- "$1" "tests/fuzz/$1_fuzz.c" $(sources_of "$1")
+    program=$work/$1_fuzz
+    shift
+    objects "$@" || return 1
+    # shellcheck disable=SC2046
+    clang-22 -fsanitize=fuzzer,address,undefined -o "$program" \
+        $(printf '%s\n' "$@" | sed "s|^|$work/objects/|; s|c\$|o|") -lpcre2-8 -lutf8proc -lm
 }
 
 fuzz() {

@@ -3,9 +3,11 @@ import sys
 
 import function_cases
 import harness
+import keys_cases  # noqa: F401
 import numbers_cases
 import regex_cases  # noqa: F401
 import relational
+import tensor_cases  # noqa: F401
 import text_cases
 import tpch  # noqa: F401
 

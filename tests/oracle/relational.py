@@ -1,4 +1,5 @@
 """Sorts, groups, joins, distinct and aggregates over tables with nulls, judged by DuckDB."""
+import datetime
 import math
 import random
 import statistics
@@ -77,6 +78,66 @@ def groups_with_nulls(work):
 
 
 @case
+def windows_with_nulls(work):
+    """Numbers, neighbours, running and framed figures; the rows come out as they came in."""
+    for seed, count in (7, 0), (8, 1), (9, 600):
+        db = prepare(work, f"t{seed}", seed, count)
+        for keys, order, sql in [("s", "v desc, rid", "v DESC, rid"), ("b", "d, rid", "d NULLS LAST, rid"),
+                                 ("b, s", "n desc nulls first, rid", "n DESC NULLS FIRST, rid")]:
+            got = work.rows(TYPE + f'''read jsonl("t{seed}.jsonl") as Row
+                | window by {keys} sort {order} {{
+                    rn = row_number(), tile = ntile(3), lag1 = lag(s), lead2 = lead(v, 2), fi = first(rid), la = last(d),
+                    third = nth(v, 3), run = sum(v), cnt = count(n), avg3 = mean(v) rows 2 back,
+                    mid = sum(v) rows 2 back 1 ahead, lo = min(d) rows 3 back 3 ahead, hi = max(s) rows 4 ahead,
+                    whole = sum(v) rows all, some = count() where v > 0.0, pick = first(v) rows 1 back,
+                    end = last(s) rows 2 ahead, near = nth(v, 2) rows 1 back 1 ahead }}
+                | select rid, rn, tile, lag1, lead2, fi, la, third, run, cnt, avg3, mid, lo, hi, whole, some, pick, end, near
+                | write jsonl("out.jsonl")''')
+            w = f"PARTITION BY {keys} ORDER BY {sql}"
+            expect(db.execute(f'''SELECT rid, row_number() OVER w, ntile(3) OVER w, lag(s) OVER w, lead(v, 2) OVER w,
+                first(rid) OVER a, last(d) OVER a, nth_value(v, 3) OVER a, sum(v) OVER r, count(n) OVER r,
+                avg(v) OVER ({w} ROWS 2 PRECEDING), sum(v) OVER ({w} ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING),
+                min(d) OVER ({w} ROWS BETWEEN 3 PRECEDING AND 3 FOLLOWING),
+                max(s) OVER ({w} ROWS BETWEEN CURRENT ROW AND 4 FOLLOWING), sum(v) OVER a,
+                count(*) FILTER (v > 0) OVER r, first(v) OVER ({w} ROWS 1 PRECEDING),
+                last(s) OVER ({w} ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING),
+                nth_value(v, 2) OVER ({w} ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)
+                FROM t{seed}
+                WINDOW w AS ({w}), r AS ({w} ROWS UNBOUNDED PRECEDING),
+                    a AS ({w} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+                ORDER BY rid''').fetchall(), got)
+
+
+@case
+def ranks_and_ranges(work):
+    db = prepare(work, "t", 10, 500)
+    for order, sql in ("d", "d NULLS LAST"), ("d desc", "d DESC NULLS LAST"), ("d nulls first", "d NULLS FIRST"):
+        got = work.rows(TYPE + f'''read jsonl("t.jsonl") as Row
+            | window by s sort {order} {{ r = rank(), e = dense_rank(), c = count() range 400d back,
+                t = sum(v) range 1000d back 90d ahead, m = max(v) range 300d ahead }}
+            | select rid, r, e, c, t, m | write jsonl("out.jsonl")''')
+        w = f"PARTITION BY s ORDER BY {sql}"
+
+        def over(back, ahead):
+            return (f"({w} RANGE BETWEEN INTERVAL {back} DAY PRECEDING AND INTERVAL {ahead} DAY FOLLOWING)")
+        expect(db.execute(f'''SELECT rid, rank() OVER w, dense_rank() OVER w, count(*) OVER {over(400, 0)},
+            sum(v) OVER {over(1000, 90)}, max(v) OVER {over(0, 300)} FROM t WINDOW w AS ({w}) ORDER BY rid''').fetchall(), got)
+
+
+@case
+def top_and_keep(work):
+    db = prepare(work, "t", 11, 400)
+    for step, sql in [("top 3 by v per s", "row_number() OVER (PARTITION BY s ORDER BY v DESC, rid) <= 3"),
+                      ("top 2 by n asc, v per b", "row_number() OVER (PARTITION BY b ORDER BY n NULLS LAST, v DESC, rid) <= 2"),
+                      ("top 5 by x", "row_number() OVER (ORDER BY x DESC NULLS LAST, rid) <= 5"),
+                      ("distinct s keep first by d", "row_number() OVER (PARTITION BY s ORDER BY d NULLS LAST, rid) = 1"),
+                      ("distinct s, b keep last by n",
+                       "row_number() OVER (PARTITION BY s, b ORDER BY n DESC NULLS LAST, rid DESC) = 1")]:
+        got = work.rows(TYPE + f'read jsonl("t.jsonl") as Row | {step} | select rid | write jsonl("out.jsonl")')
+        expect(db.execute(f"SELECT rid FROM t QUALIFY {sql} ORDER BY rid").fetchall(), got)
+
+
+@case
 def groups_by_floats(work):
     db = prepare(work, "t", 3, 400)
     got = work.rows(TYPE + 'read jsonl("t.jsonl") as Row | group by x { c = count() } | sort x | write jsonl("out.jsonl")')
@@ -103,6 +164,66 @@ def aggregates(work):
     for e, g in zip(expected, got):
         for k in (1, 2, 4):
             assert math.isclose(e[k], float(g[k]), rel_tol=1e-12), (e[k], g[k])
+
+
+@case
+def sketches_keep_their_bounds(work):
+    """Each group has other values; those of a sketch are within what docs/aggregates.md says."""
+    r = random.Random(8)
+    counts = [1, 2, 255, 256, 257, 400, 3000, 9000, 40000]
+    rows = [(g, f"{g}-{r.randrange(count)}", r.choice((-1, 1)) * r.random() * 10 ** r.randint(-9, 9))
+            for g, count in enumerate(counts) for _ in range(3 * count)]
+    r.shuffle(rows)
+    work.put("t.jsonl", json_lines([{"g": g, "s": s, "v": v} for g, s, v in rows]))
+    places = (0, 0.01, 0.3, 0.5, 0.9, 1)
+    got = work.rows('read jsonl("t.jsonl") as { g: i64, s: str, v: f64 } | group by g { n = approx_count_distinct(s), '
+                    + ", ".join(f"q{k} = approx_quantile(v, {float(q)})" for k, q in enumerate(places)) +
+                    ' } | sort g | write jsonl("out.jsonl")')
+    for g, (_, n, *found) in enumerate(got):
+        exact = len({s for k, s, _ in rows if k == g})
+        # Five standard errors: the hashes are fixed, so that this never changes.
+        assert int(n) == exact if exact <= 256 else abs(int(n) - exact) <= 5 * 1.04 / 64 * exact, (g, n, exact)
+        values = sorted(v for k, _, v in rows if k == g)
+        for q, v in zip(places, found):
+            want = values[math.floor(q * (len(values) - 1))]
+            assert abs(float(v) - want) <= abs(want) / 256, (g, q, v, want)
+            assert float(v) == want or q not in (0, 1)
+
+
+@case
+def quantiles_of_days_and_durations(work):
+    r = random.Random(9)
+    rows = [(f"20{r.randint(10, 40)}-0{r.randint(1, 9)}-{r.randint(10, 28)}", r.randint(-10 ** 9, 10 ** 9)) for _ in range(301)]
+    for count in (1, 2, 300, 301):
+        work.put("t.jsonl", json_lines([{"d": d, "n": n} for d, n in rows[:count]]))
+        [got] = work.rows('read jsonl("t.jsonl") as { d: date, n: i64 } | derive t = 1us * n | aggregate { a = median(d), '
+                          'b = quantile(d, 0.3), c = microseconds(median(t) ?? 0s), d = microseconds(quantile(t, 0.9) ?? 0s) } '
+                          '| write jsonl("out.jsonl")')
+
+        def at(values, q):
+            h = q * (len(values) - 1)
+            i = math.floor(h)
+            return values[i] if h == i else values[i] + (values[i + 1] - values[i]) * (h - i)
+
+        days = sorted(datetime.date.fromisoformat(d).toordinal() for d, _ in rows[:count])
+        times = sorted(float(n) for _, n in rows[:count])
+        want = [datetime.date.fromordinal(math.floor(at(days, q))).isoformat() for q in (0.5, 0.3)]
+        want += [math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1) for x in (at(times, 0.5), at(times, 0.9))]
+        expect([want], [got], about=lambda i: count)
+
+
+@case
+def pivot_and_unpivot(work):
+    db = prepare(work, "t", 11, 500)
+    got = work.rows(TYPE + '''read jsonl("t.jsonl") as Row | pivot b by s { true = sum(v), false = max(rid) where v > 0.0 }
+        | write jsonl("out.jsonl")''')
+    expect(db.execute('''SELECT s, coalesce(sum(v) FILTER (b), 0), max(rid) FILTER (NOT b AND v > 0) FROM t
+        GROUP BY s ORDER BY min(rid)''').fetchall(), got)
+    got = work.rows(TYPE + '''read jsonl("t.jsonl") as Row | select rid, n, d, i = rid | unpivot (n, i) as (name, value)
+        | write jsonl("out.jsonl")''')
+    db.execute("CREATE VIEW wide AS SELECT rid, n, d, rid AS i FROM t")
+    expect(db.execute('''SELECT rid, d, name, value FROM wide UNPIVOT INCLUDE NULLS (value FOR name IN (n, i))
+        ORDER BY rid, name = 'i' ''').fetchall(), got)
 
 
 @case

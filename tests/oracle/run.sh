@@ -1,11 +1,12 @@
 #!/bin/sh
-# run.sh [PART OF A NAME]: compares what jobs write with DuckDB, Polars and Python, value by value.
+# run.sh [PART OF A NAME]: compares what jobs write with DuckDB, NumPy, Polars and Python, value by
+# value.
 # Builds nothing of sbc; the engines go into build/oracle/venv/, once. Skipped, with the reason,
 # where pip cannot get them.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 venv=build/oracle/venv
-wanted="duckdb==2.0.0 polars==2.1.0 tzdata==2026.1"
+wanted="duckdb==2.0.0 numpy==2.4.6 polars==2.1.0 tzdata==2026.1"
 log=build/oracle/pip.log
 
 skip() {

@@ -12,14 +12,49 @@ bool behind_bound(const Sim *sim, const Rows *rows) {
     return (zip ? rows->piece : unit_of(sim, rows)) >= sim->bounds[rows->root.i];
 }
 
-void note_taken(Sim *sim, StageId stage, const Rows *rows) {
+bool is_unwanted(const Sim *sim, const SimTask *task) {
+    bool zips = bits_any(&schedule_shape(sim->schedule)->zips, BITS_WORDS);
+    return behind_bound(sim, &task->rows[task->at]) && !(task->again && zips);
+}
+
+void note_taken(Sim *sim, const SimTask *task, const Rows *rows) {
+    bool safe = sim->plan.stages[task->stage.i].kind == STAGE_SINK ||
+                plan_node_count(&sim->plan) == 1;
     if (!is_bounded(sim)) return;
     if (behind_bound(sim, rows)) sim_fail(sim, "rows behind a bound are taken");
     if (sim->noted_count == sim->noted_max) {
         sim->noted_max = sim->noted_max ? 2 * sim->noted_max : 1024;
         sim->noted = realloc(sim->noted, sim->noted_max * sizeof *sim->noted);
     }
-    sim->noted[sim->noted_count++] = (Noted){stage, *rows};
+    sim->noted[sim->noted_count++] =
+        (Noted){task->stage, task->node, safe ? NOTED_SAFE : NOTED_UNSAFE, *rows};
+}
+
+static void note_change(Sim *sim, StageId stage, NodeId node, Safety from) {
+    for (size_t i = 0; i < sim->noted_count; i++) {
+        Noted *noted = &sim->noted[i];
+        bool same = noted->stage.i == stage.i && noted->node.i == node.i;
+        if (same && noted->safety == from)
+            noted->safety = from == NOTED_UNSAFE ? NOTED_FLUSHING : NOTED_SAFE;
+    }
+}
+
+void note_flush(Sim *sim, StageId stage, NodeId node) {
+    note_change(sim, stage, node, NOTED_UNSAFE);
+}
+
+void note_flushed(Sim *sim, StageId stage, NodeId node) {
+    note_change(sim, stage, node, NOTED_FLUSHING);
+    note_change(sim, stage, node, NOTED_UNSAFE);
+    note_change(sim, stage, node, NOTED_FLUSHING);
+}
+
+void note_lost(Sim *sim, NodeId node) {
+    size_t kept = 0;
+    for (size_t i = 0; i < sim->noted_count; i++)
+        if (sim->noted[i].node.i != node.i || sim->noted[i].safety == NOTED_SAFE)
+            sim->noted[kept++] = sim->noted[i];
+    sim->noted_count = kept;
 }
 
 // ---- bounds come --------------------------------------------------------------------------------
@@ -36,15 +71,24 @@ static uint32_t bound_of(Sim *sim, StageId root, uint32_t unit) {
 static void check_canceled(Sim *sim) {
     for (uint32_t t = 0; t < sim->task_count; t++) {
         const SimTask *task = &sim->tasks[t];
-        if (task->running && !task->canceled && behind_bound(sim, &task->rows[task->at]))
+        if (task->running && !task->canceled && is_unwanted(sim, task))
             sim_fail(sim, "work behind a bound goes on");
     }
 }
 
+// Now and then a node is lost just before a bound, or just after it.
+static void lose_some(Sim *sim) {
+    uint32_t nodes = plan_node_count(&sim->plan);
+    if (nodes == 1 || sim->network || draw(&sim->random) % 8) return;
+    happen_loss(sim, (NodeId){(uint16_t)between(&sim->random, 1, nodes - 1)});
+}
+
 static void bound(Sim *sim, StageId root, uint32_t unit) {
+    lose_some(sim);
     if (unit < sim->bounds[root.i]) sim->bounds[root.i] = unit;
     sim_step(sim, (Event){.kind = EVENT_BOUND, .stage = root, .unit = unit});
     check_canceled(sim);
+    lose_some(sim);
 }
 
 void happen_bound(Sim *sim) {
@@ -52,6 +96,8 @@ void happen_bound(Sim *sim) {
     if (sim->ended || !stage_is_root(&sim->plan.stages[root.i])) return;
     bool zip = sim->plan.stages[root.i].kind == STAGE_ZIP;
     uint32_t units = zip ? 0 : units_of_root(sim, root);
+    if (plan_node_count(&sim->plan) > 1 && draw(&sim->random) % 8 == 0)
+        sim_step(sim, (Event){.kind = EVENT_DRAIN});
     bound(sim, root, bound_of(sim, root, (uint32_t)between(&sim->random, 0, units + 1)));
 }
 

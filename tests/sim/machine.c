@@ -29,7 +29,7 @@ static void part_free(Sim *sim, uint64_t id) {
     sim->part_unused = (uint32_t)id;
 }
 
-static const SimPart *part_at(Sim *sim, uint64_t id) {
+const SimPart *sim_part(Sim *sim, uint64_t id) {
     if (!sim->parts[id].alive) sim_fail(sim, "a partition is read that was freed");
     if (sim->parts[id].writing) sim_fail(sim, "a partition is read while it is written to disk");
     return &sim->parts[id];
@@ -37,7 +37,7 @@ static const SimPart *part_at(Sim *sim, uint64_t id) {
 
 // ---- between the nodes --------------------------------------------------------------------------
 
-static void tell(Sim *sim, NodeId node, Report report) {
+void sim_tell(Sim *sim, NodeId node, Report report) {
     if (is_remote(sim, node))
         network_report(sim, node, &report);
     else
@@ -65,7 +65,7 @@ static void order_work(Sim *sim, Pending pending) {
 
 // ---- tasks --------------------------------------------------------------------------------------
 
-static void task_over(Sim *sim, SimTask *task) {
+void sim_task_over(Sim *sim, SimTask *task) {
     task->running = false;
     sim->open[task->stage.i]--;
 }
@@ -95,7 +95,8 @@ static int64_t batches_begun(const Sim *sim, SimTask *task) {
 static void compute(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
     const Work *work = work_of(sim, task->stage);
-    if (behind_bound(sim, &task->rows[task->at])) sim_fail(sim, "work goes on behind a bound");
+    if (!task->canceled && is_unwanted(sim, task))
+        sim_fail(sim, "work goes on behind a bound");
     int64_t left = rows_left(task);
     bool whole = !hands_over(sim, task) && !stage_of(sim, task->stage)->fill_count;
     task->segment = !whole && left > work->cut_rows ? work->cut_rows : left;
@@ -171,7 +172,7 @@ uint32_t units_of_root(const Sim *sim, StageId root) {
 // None, where the root has come to its end before.
 static Rows rows_of_unit(const Sim *sim, const Action *action) {
     int64_t unit_rows = work_of(sim, action->stage)->unit_rows;
-    Rows rows = {action->stage, action->unit * unit_rows, unit_rows, 0};
+    Rows rows = {.root = action->stage, .row = action->unit * unit_rows, .rows = unit_rows};
     int64_t all = rows_of_root(sim, action->stage);
     if (rows.row > all) rows.row = all;
     if (rows.row + rows.rows > all) rows.rows = all - rows.row;
@@ -207,7 +208,7 @@ static void happen_cut(Sim *sim, TaskId id) {
     const SimTask *task = &sim->tasks[id.i];
     bool waits = task->waits && is_remote(sim, task->node);
     if (!task->running || task->paused || !task->begun || waits) return;
-    tell(sim, task->node, (Report){.event = {.kind = EVENT_CUT, .task = id}});
+    sim_tell(sim, task->node, (Report){.event = {.kind = EVENT_CUT, .task = id}});
 }
 
 static void tell_units(Sim *sim, StageId root) {
@@ -237,14 +238,15 @@ static bool follow_side(const Sim *sim, Cursor *cursor, const Stream *stream, co
 // Both sides must be at the same row.
 static Rows rows_of_piece(Sim *sim, const Action *action) {
     StageId zip = action->stage;
-    const SimPart *parts[2] = {part_at(sim, action->data), part_at(sim, action->other)};
+    const SimPart *parts[2] = {sim_part(sim, action->data), sim_part(sim, action->other)};
     int64_t at[2] = {action->row, action->other_row};
-    Rows rows = {zip, sim->zip_rows[zip.i], action->rows, action->unit};
+    Rows rows = {
+        .root = zip, .row = sim->zip_rows[zip.i], .rows = action->rows, .piece = action->unit};
     if (comes_again(sim, zip, &rows)) return rows;
     for (int side = 0; side < 2; side++) {
         Stream stream = stream_into(sim->streams, sim->load, zip, side);
         const Rows *part = &parts[side]->rows;
-        Rows taken = {part->root, part->row + at[side], action->rows, 0};
+        Rows taken = {.root = part->root, .row = part->row + at[side], .rows = action->rows};
         if (at[side] + action->rows > part->rows ||
             !follow_side(sim, &sim->cursors[zip.i][side], &stream, &taken))
             sim_fail(sim, "the sides of a zip are not in order");
@@ -284,12 +286,9 @@ static void limit_takes(Sim *sim, const SimTask *task, Rows *rows) {
     if (!stage_of(sim, task->stage)->limit) sim->limit_left[task->stage.i] -= rows->rows;
 }
 
-static void read_from(Sim *sim, const Action *action, SimTask *task, uint64_t data) {
-    NodeId from = part_at(sim, data)->node;
-    bool elsewhere = from.i != action->node.i;
-    if (elsewhere) task->reads_from[from.i] = true;
-    if (sim->down[from.i]) sim_fail(sim, "a partition is read that was lost");
-    if (!action->load && elsewhere) sim_fail(sim, "a partition is not here");
+static Reads reads_of(const Action *action) {
+    int count = action->of_unit ? 0 : action->kind == ACTION_PIECE ? 2 : 1;
+    return (Reads){{action->part, action->side}, {action->data, action->other}, count};
 }
 
 static void launch(Sim *sim, const Action *action) {
@@ -300,6 +299,7 @@ static void launch(Sim *sim, const Action *action) {
     *task = (SimTask){.stage = action->stage,
                       .running = true,
                       .rows = sim->chains[action->task.i],
+                      .reads = sim->reads[action->task.i],
                       .count = 1,
                       .node = action->node,
                       .unit = action->unit,
@@ -309,19 +309,18 @@ static void launch(Sim *sim, const Action *action) {
     if (++sim->open[action->stage.i] > stage->open_max && stage->open_max)
         sim_fail(sim, "a stage has too many open tasks");
     sim->result.reruns += action->again;
-    if (sim->down[action->node.i]) sim_fail(sim, "a task is launched on a node that is lost");
+    check_place(sim, action);
     if (action->kind == ACTION_PIECE)
         task->rows[0] = rows_of_piece(sim, action);
     else if (action->of_unit)
         task->rows[0] = rows_of_unit(sim, action);
     else
-        task->rows[0] = part_at(sim, action->data)->rows;
+        task->rows[0] = sim_part(sim, action->data)->rows;
     if (action->load) task->load_bytes = task->rows[0].rows * work->row_bytes;
-    if (!action->of_unit) {
-        read_from(sim, action, task, action->data);
-        if (action->kind == ACTION_PIECE) read_from(sim, action, task, action->other);
-    }
-    task->late = !action->of_unit && part_at(sim, action->data)->late;
+    task->rows[0].item = action->item;
+    task->reads[0] = reads_of(action);
+    number_launched(sim, action);
+    task->late = !action->of_unit && sim_part(sim, action->data)->late;
     if (stage->kind == STAGE_SOURCE) {
         task->late = action->unit >= units_of_root(sim, action->stage) / 2;
         task->long_unit = sim->load->skewed && action->unit % 16 == 0;
@@ -339,7 +338,11 @@ static void add(Sim *sim, const Action *action) {
         return;
     }
     Rows *rows = &task->rows[task->count++];
-    *rows = part_at(sim, action->data)->rows;
+    *rows = sim_part(sim, action->data)->rows;
+    rows->item = action->item;
+    task->reads[task->count - 1] = reads_of(action);
+    number_launched(sim, action);
+    check_place(sim, action);
     if (action->load) task->load_bytes += rows->rows * work_of(sim, action->stage)->row_bytes;
     if (work_of(sim, action->stage)->limits) limit_takes(sim, task, rows);
     check_order(sim, action->stage, *rows);
@@ -364,7 +367,8 @@ static void commit(Sim *sim, const SimTask *task, const Rows *rows) {
     if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows - loses;
     Rows taken = *rows;
     taken.rows -= loses;
-    if (stage->kind == STAGE_SINK || stage->fill_count) note_taken(sim, task->stage, &taken);
+    if (stage->kind == STAGE_SINK || (stage->fill_count && !task->again))
+        note_taken(sim, task, &taken);
     if (task->again) return;
     if (stage->limit && !taken_before(sim, task->stage, rows)) {
         sim->limit_left[task->stage.i] -= rows->rows;
@@ -449,6 +453,7 @@ void sim_obey(Sim *sim, const Order *order) {
 static void flush(Sim *sim, const Action *action) {
     Kept *unsafe = &sim->unsafe[action->stage.i][action->node.i];
     sim->flushing[action->stage.i][action->node.i] = *unsafe;
+    note_flush(sim, action->stage, action->node);
     *unsafe = (Kept){0};
     order_work(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),
                               .what = HAPPEN_FLUSHED,
@@ -469,6 +474,7 @@ void sim_act(Sim *sim, const Action *action) {
     case ACTION_RESUME:
     case ACTION_GO_ON:
         if (!task->running) sim_fail(sim, "a task goes on that does not run");
+        if (action->kind == ACTION_RESUME) check_drain(sim, action->node);
         order_task(sim, action->task, ORDER_GO);
         break;
     case ACTION_PAUSE: order_task(sim, action->task, ORDER_PAUSE); break;
@@ -478,7 +484,7 @@ void sim_act(Sim *sim, const Action *action) {
         break;
     case ACTION_DROP:
         if (drops_come_again(sim, task)) keep_for_again(sim, task);
-        task_over(sim, task);
+        sim_task_over(sim, task);
         task->life++;
         break;
     case ACTION_FREE: part_free(sim, action->data); break;
@@ -489,7 +495,7 @@ void sim_act(Sim *sim, const Action *action) {
                                   .part = action->part,
                                   .bytes = action->bytes,
                                   .data = action->data,
-                                  .node = action->node});
+                                  .node = sim->plan.shares ? (NodeId){0} : action->node});
         break;
     case ACTION_HOLD:
         sim->denied = action->denied;
@@ -504,6 +510,7 @@ void sim_act(Sim *sim, const Action *action) {
     case ACTION_FLUSH: flush(sim, action); break;
     case ACTION_FINISH: finish_breaker(sim, action); break;
     case ACTION_CLOSE: break;
+    case ACTION_NODE_IDLE: note_idle(sim, action->node); break;
     case ACTION_TIMER: sim_push(sim, (Pending){.at = action->at, .what = HAPPEN_TICK}); break;
     case ACTION_END:
         // What was to happen later, a timer that nobody needs any more, takes no time.
@@ -515,12 +522,12 @@ void sim_act(Sim *sim, const Action *action) {
 
 // ---- what happens -------------------------------------------------------------------------------
 
-static void fail_task(Sim *sim, TaskId id) {
+void sim_fail_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
     keep_for_again(sim, task);
-    task_over(sim, task);
+    sim_task_over(sim, task);
     task->life++;
-    tell(sim, task->node, (Report){.event = {.kind = EVENT_FAILED, .task = id}});
+    sim_tell(sim, task->node, (Report){.event = {.kind = EVENT_FAILED, .task = id}});
 }
 
 static bool should_fail(Sim *sim, const SimTask *task) {
@@ -551,7 +558,7 @@ static bool ask(Sim *sim, TaskId id) {
             task->waits = true;
             Event event = {.kind = EVENT_NEED, .task = id, .bytes = work->atom_bytes,
                            .must = draw(&sim->random) % 2};
-            tell(sim, task->node, (Report){.event = event});
+            sim_tell(sim, task->node, (Report){.event = event});
             return true;
         }
     }
@@ -570,7 +577,7 @@ static bool ask(Sim *sim, TaskId id) {
                        .fills = true,
                        .breaker = breaker,
                        .bytes = bytes < floor ? bytes : floor};
-        tell(sim, task->node, (Report){.event = event});
+        sim_tell(sim, task->node, (Report){.event = event});
         return true;
     }
     return false;
@@ -578,14 +585,18 @@ static bool ask(Sim *sim, TaskId id) {
 
 static void end_item(Sim *sim, TaskId id, Event event) {
     SimTask *task = &sim->tasks[id.i];
-    Report report = {.event = event, .ends = true, .rows = task->rows[task->at]};
+    Report report = {.event = event,
+                     .ends = true,
+                     .rows = task->rows[task->at],
+                     .item = task->rows[task->at].item,
+                     .outputs = task->outputs};
     bool last = task->at + 1 == task->count;
     if (last)
-        task_over(sim, task);
+        sim_task_over(sim, task);
     else
-        task->at++, task->done = 0;
+        task->at++, task->done = 0, task->outputs = 0;
     task->waits = !last;
-    tell(sim, task->node, report);
+    sim_tell(sim, task->node, report);
 }
 
 // The item's rows are there for good, unless nobody wanted them any more.
@@ -609,8 +620,12 @@ static void take_cut(Sim *sim, TaskId id) {
 void sim_take(Sim *sim, const Report *report) {
     const Event *event = &report->event;
     if (event->kind == EVENT_CUT) take_cut(sim, event->task);
-    if (event->kind == EVENT_FLUSHED)
+    if (event->kind == EVENT_FLUSHED) {
         make_safe(sim, event->stage, &sim->flushing[event->stage.i][event->node.i]);
+        make_safe(sim, event->stage, &sim->unsafe[event->stage.i][event->node.i]);
+        note_flushed(sim, event->stage, event->node);
+    }
+    if (report->ends || event->kind == EVENT_OUTPUT) take_counts(sim, report);
     if (report->ends) take_item(sim, event->task, &report->rows);
     sim_step(sim, *event);
 }
@@ -650,10 +665,12 @@ static void hand_on(Sim *sim, TaskId id) {
         for (int o = 0; o < OUTPUTS_MAX; o++) event.output_rows[o] = rows.rows;
         event.next = ends && !last;
         task->waits = !last;
+        task->outputs++;
         if (ends)
             end_item(sim, id, event);
         else
-            tell(sim, task->node, (Report){.event = event});
+            sim_tell(sim, task->node,
+                 (Report){.event = event, .item = rows.item, .outputs = task->outputs});
     } else if (ends) {
         end_item(sim, id,
                  (Event){.kind = last ? EVENT_DONE : EVENT_NEXT, .task = id, .busy = busy});
@@ -664,15 +681,18 @@ static void hand_on(Sim *sim, TaskId id) {
 
 static void happen_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
+    uint32_t life = task->life;
     if (!task->stopped) bound_by_task(sim, id);
+    if (task->life != life) return;  // Its node was lost with that.
     if (task->stopped) {
-        task_over(sim, task);
-        tell(sim, task->node, (Report){.event = {.kind = EVENT_DONE, .task = id}});
+        sim_task_over(sim, task);
+        sim_tell(sim, task->node, (Report){.event = {.kind = EVENT_DONE, .task = id}});
         return;
     }
+    if (finds_corrupt(sim, id)) return;
     bool ends = !task->computed && !task->segment && !rows_left(task);
     if (!task->computed && should_fail(sim, task)) {
-        fail_task(sim, id);
+        sim_fail_task(sim, id);
         return;
     }
     task->computed = true;
@@ -690,44 +710,6 @@ static void happen_finished(Sim *sim, BreakerId breaker) {
         event.bytes = work->unit_rows * work->row_bytes;
     }
     sim_step(sim, event);
-}
-
-void sim_stop(Sim *sim, NodeId node) {
-    sim->lives[node.i]++;
-    for (uint32_t t = 0; t < sim->task_count; t++)
-        if (sim->tasks[t].running && sim->tasks[t].node.i == node.i) sim->tasks[t].life++;
-}
-
-// The node is gone with all that it had; tasks elsewhere that were copying from it fail.
-void sim_lose(Sim *sim, NodeId node) {
-    sim->down[node.i] = true;
-    for (uint16_t s = 0; s < sim->plan.stage_count; s++)
-        sim->unsafe[s][node.i] = sim->flushing[s][node.i] = (Kept){0};
-    sim_stop(sim, node);
-    for (uint32_t t = 0; t < sim->task_count; t++)
-        if (sim->tasks[t].running && sim->tasks[t].node.i == node.i) task_over(sim, &sim->tasks[t]);
-    sim_step(sim, (Event){.kind = EVENT_NODE_LOST, .node = node});
-    for (uint32_t t = 0; t < sim->task_count && !sim->result.wrong; t++) {
-        SimTask *task = &sim->tasks[t];
-        bool copies = task->running && !task->stopped && !task->computed &&
-                      task->reads_from[node.i] && !task->paused;
-        bool fails = stage_of(sim, task->stage)->kind == STAGE_SINK || !task->begun ||
-                     draw(&sim->random) % 2;
-        if (copies && task->at == 0 && task->done == 0 && fails) fail_task(sim, (TaskId){t});
-    }
-}
-
-void sim_up(Sim *sim, NodeId node) {
-    sim->down[node.i] = false;
-    sim_step(sim, (Event){.kind = EVENT_NODE_UP, .node = node});
-}
-
-static void happen_loss(Sim *sim, NodeId node) {
-    if (sim->down[node.i] || sim->ended) return;
-    sim_lose(sim, node);
-    sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, 2 * SECOND),
-                            .what = HAPPEN_RETURN,
-                            .node = node});
 }
 
 static bool is_of_task(const Pending *pending) {
@@ -767,17 +749,26 @@ static void happen_work(Sim *sim, const Pending *pending) {
     if (event.kind == EVENT_SHRUNK && sim->load->spread)
         event.bytes = event.bytes > breaker->floor ? event.bytes - breaker->floor : 0;
     if (event.kind == EVENT_SPILLED) {
-        sim->parts[pending->data].writing = false;
+        SimPart *part = &sim->parts[pending->data];
+        part->writing = false;
+        if (part->corrupt && draw(&sim->random) % 2)
+            event.kind = EVENT_PART_LOST, event.data = pending->data;
+        else
+            part->spilled = true;
         // In random plans rows take more room where they are brought back.
         if (sim->load->spread) event.bytes += event.bytes / 8;
     }
-    tell(sim, pending->node, (Report){.event = event});
+    sim_tell(sim, pending->node, (Report){.event = event});
 }
 
 void sim_happen(Sim *sim, const Pending *pending) {
     if (is_off(sim, pending)) return;
     switch (pending->what) {
     case HAPPEN_LOSS: happen_loss(sim, pending->node); break;
+    case HAPPEN_DRAIN: happen_drain(sim, pending->node); break;
+    case HAPPEN_UNDRAIN: happen_undrain(sim, pending->node); break;
+    case HAPPEN_RESIZE: happen_resize(sim, pending->node); break;
+    case HAPPEN_CORRUPT: happen_corrupt(sim); break;
     case HAPPEN_RETURN: sim_up(sim, pending->node); break;
     case HAPPEN_FLIGHT: network_arrive(sim, pending->data); break;
     case HAPPEN_PULSE: network_pulse(sim, pending->node); break;

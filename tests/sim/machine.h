@@ -19,6 +19,7 @@ typedef struct Rows {
     StageId root;
     int64_t row, rows;
     uint32_t piece;
+    uint32_t item;  // Of a task: the number of this work (Action.item).
 } Rows;
 
 typedef struct SimPart {
@@ -27,9 +28,18 @@ typedef struct SimPart {
     bool alive;
     bool late;     // Of a later unit, of the plan's source.
     bool writing;  // To disk.
+    bool spilled;
+    bool corrupt;  // Whoever reads it next finds that.
     Rows rows;
     int64_t bytes;
 } SimPart;
+
+// What a task reads for a piece of its work.
+typedef struct Reads {
+    PartId parts[2];
+    uint64_t data[2];
+    int count;
+} Reads;
 
 typedef struct SimTask {
     StageId stage;
@@ -46,10 +56,12 @@ typedef struct SimTask {
     int64_t load_bytes;
     uint32_t unit;         // Of a root.
     Rows *rows;            // Of its inputs, one after the other; CHAIN_MAX at most.
+    Reads *reads;          // Of each of them.
     uint32_t count, at;
     int64_t batched;       // Rows of the launch that were computed.
     int64_t done, segment, busy;
     uint8_t fill;  // Breakers that have the segment's rows.
+    uint32_t outputs;  // Of this item.
 } SimTask;
 
 typedef enum Happening : uint8_t {
@@ -64,6 +76,10 @@ typedef enum Happening : uint8_t {
     HAPPEN_FLUSHED,
     HAPPEN_LOSS,
     HAPPEN_RETURN,
+    HAPPEN_CORRUPT,
+    HAPPEN_DRAIN,
+    HAPPEN_UNDRAIN,
+    HAPPEN_RESIZE,
     HAPPEN_FLIGHT,
     HAPPEN_PULSE,
 } Happening;
@@ -103,6 +119,7 @@ typedef struct Report {
     Event event;
     bool ends;  // The task is done with an item, which was these rows.
     Rows rows;
+    uint32_t item, outputs;  // Of an output or an end: the number of the work, and its outputs.
 } Report;
 
 // What the machine knows of the units of a root.
@@ -111,9 +128,12 @@ typedef struct SimRoot {
     bool told;            // The cores know how many there are.
 } SimRoot;
 
-// Rows that went into a sink or a breaker for good.
+// Rows that went into a sink or a breaker: for good, or until their node is lost.
+typedef enum Safety : uint8_t { NOTED_SAFE, NOTED_UNSAFE, NOTED_FLUSHING } Safety;
 typedef struct Noted {
     StageId stage;
+    NodeId node;
+    Safety safety;
     Rows rows;
 } Noted;
 
@@ -132,6 +152,7 @@ typedef struct Sim {
     SimTask *tasks;
     uint32_t task_count;  // Ever launched, by the highest number.
     Rows (*chains)[CHAIN_MAX];  // Of the tasks.
+    Reads (*reads)[CHAIN_MAX];
     SimPart *parts;
     uint32_t part_count, part_unused;
     Pending *heap;
@@ -155,9 +176,13 @@ typedef struct Sim {
     Kept unsafe[STAGES_MAX][NODES_SIMULATED], flushing[STAGES_MAX][NODES_SIMULATED];
     uint32_t lives[NODES_SIMULATED];
     bool down[NODES_SIMULATED];
+    bool drains[NODES_SIMULATED], idle[NODES_SIMULATED];
     Rows *taken;  // What limits took of their items, for those that run again.
     uint32_t taken_count;
     struct Network *network;  // Null: nodes hear and are heard at once.
+    uint32_t *numbers_taken;  // By the number of work: outputs that were counted.
+    uint32_t number_max;
+    int64_t counted[STAGES_MAX], counted_ends[STAGES_MAX];  // Rows of outputs, and of work.
     bool denied;  // The last answer to a breaker.
     bool ended;
 } Sim;
@@ -167,6 +192,13 @@ typedef struct Network Network;
 void sim_fail(Sim *sim, const char *why);
 void sim_step(Sim *sim, Event event);
 void sim_push(Sim *sim, Pending pending);
+// The partition, which is there and may be read.
+const SimPart *sim_part(Sim *sim, uint64_t id);
+// The node says something.
+void sim_tell(Sim *sim, NodeId node, Report report);
+void sim_task_over(Sim *sim, SimTask *task);
+// The task ends without a result.
+void sim_fail_task(Sim *sim, TaskId id);
 // Does what the schedule said.
 void sim_act(Sim *sim, const Action *action);
 // Something that was to happen has happened.
@@ -176,11 +208,6 @@ void sim_obey(Sim *sim, const Order *order);
 // The coordinator hears of it; or never will.
 void sim_take(Sim *sim, const Report *report);
 void sim_forget(Sim *sim, const Report *report);
-// The process on the node is gone, and the coordinator does not know.
-void sim_stop(Sim *sim, NodeId node);
-// The coordinator gives the node up; it can be used again.
-void sim_lose(Sim *sim, NodeId node);
-void sim_up(Sim *sim, NodeId node);
 
 int64_t rows_of_root(const Sim *sim, StageId root);
 uint32_t units_of_root(const Sim *sim, StageId root);
@@ -190,13 +217,57 @@ uint32_t unit_of(const Sim *sim, const Rows *rows);
 // Are all rows that are made of the unit in sinks, and all of them committed?
 bool is_committed(const Sim *sim, StageId root, uint32_t unit);
 
+// ---- faults.c -----------------------------------------------------------------------------------
+
+// The process on the node is gone, and the coordinator does not know.
+void sim_stop(Sim *sim, NodeId node);
+// The coordinator gives the node up; it can be used again.
+void sim_lose(Sim *sim, NodeId node);
+void sim_up(Sim *sim, NodeId node);
+// The node is lost, and comes back after a while.
+void happen_loss(Sim *sim, NodeId node);
+// Some partition cannot be read any more.
+void happen_corrupt(Sim *sim);
+// The task finds that what it reads cannot be read, says so and ends. False: all is well.
+bool finds_corrupt(Sim *sim, TaskId id);
+// A node begins nothing more; it may be used again.
+void happen_drain(Sim *sim, NodeId node);
+void happen_undrain(Sim *sim, NodeId node);
+// The node has another memory from now on.
+void happen_resize(Sim *sim, NodeId node);
+// The cores say that nothing is left on a node that drains. Is that so?
+void note_idle(Sim *sim, NodeId node);
+// Nothing may begin on the node, or go on after a pause, while it drains.
+void check_drain(Sim *sim, NodeId node);
+// What will happen to nodes and partitions; nodes that are not there from the start.
+void plan_faults(Sim *sim);
+
+// ---- places.c -----------------------------------------------------------------------------------
+
+// Does the task run where its stage may, and read what it may read there?
+void check_place(Sim *sim, const Action *action);
+
+// ---- counts.c -----------------------------------------------------------------------------------
+
+// A launch takes work of that number.
+void number_launched(Sim *sim, const Action *action);
+void take_counts(Sim *sim, const Report *report);
+// Was each output, and each end, counted once?
+void check_counts(Sim *sim);
+
 // ---- bounds.c -----------------------------------------------------------------------------------
 
 // May rows be missing because nobody wants them?
 bool is_bounded(const Sim *sim);
 bool behind_bound(const Sim *sim, const Rows *rows);
-// The stage has taken the rows for good.
-void note_taken(Sim *sim, StageId stage, const Rows *rows);
+// Does the task work behind a bound? Pieces of a zip that were made before it may have lost their
+// partitions: these are made again.
+bool is_unwanted(const Sim *sim, const SimTask *task);
+// The task has taken the rows. What only its node has is noted as that: until it is flushed.
+void note_taken(Sim *sim, const SimTask *task, const Rows *rows);
+void note_flush(Sim *sim, StageId stage, NodeId node);
+void note_flushed(Sim *sim, StageId stage, NodeId node);
+void note_lost(Sim *sim, NodeId node);
 // Bounds that will come at random times; some come now.
 void plan_bounds(Sim *sim);
 void happen_bound(Sim *sim);

@@ -253,6 +253,15 @@ static void make_tight(Workload *load, uint64_t *random) {
     load->tight = true;
 }
 
+// The nodes are workers of one machine: most of these plans lead and share, some do one of both.
+static void make_workers(Workload *load, uint64_t *random) {
+    CorePlan *plan = &load->plan;
+    plan->leads = draw(random) % 4 > 0;
+    plan->shares = draw(random) % 4 > 0;
+    if (plan->nodes[0].count < 2) plan->nodes[0].count = 2;
+    for (uint16_t s = 0; s < plan->stage_count; s++) plan->stages[s].home = draw(random) % 8 == 0;
+}
+
 // Nodes of two kinds, of which the second has less of everything.
 static void add_nodes(Workload *load, uint64_t *random) {
     CorePlan *plan = &load->plan;
@@ -264,6 +273,10 @@ static void add_nodes(Workload *load, uint64_t *random) {
     load->losses = (uint32_t)between(random, 0, 6);
     add_stubs(plan, random);
     if (draw(random) % 2) make_tight(load, random);
+    if (draw(random) % 2) make_workers(load, random);
+    if (draw(random) % 2) load->drains = (uint32_t)between(random, 1, 8);
+    if (draw(random) % 2) load->corrupt = (uint32_t)between(random, 1, 20);
+    if (draw(random) % 2) load->resizes = (uint32_t)between(random, 1, 12);
 }
 
 void workload_random_nodes(Workload *load, uint64_t *random) {
@@ -274,9 +287,12 @@ void workload_random_nodes(Workload *load, uint64_t *random) {
                   .zips = true});
     add_nodes(load, random);
     drop_limits(load);
+    if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
+    load->plan.completes = draw(random) % 4 == 0;
 }
 
 void workload_cluster(Workload *load, uint64_t *random) {
     workload_restarted(load, random);
     add_nodes(load, random);
+    if (draw(random) % 6 == 0) load->bounds = (uint32_t)between(random, 1, 5);
 }

@@ -50,6 +50,7 @@ SimResult lives_run(const Workload *load, const SimOptions *options) {
     SimResult all = {0};
     Journal journal;
     if (!workload_told_apart(load)) return all;
+    if (load->bounds) return sim_run(load, options);  // A bound is of one life.
     journal_open(&journal, load);
     life.journal = &journal;
     for (uint32_t i = 1; !journal.whole && !all.wrong && !all.skipped; i++, life.seed++) {

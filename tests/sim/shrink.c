@@ -93,7 +93,7 @@ static bool without_stage(Workload *load, uint16_t s) {
 
 // ---- attempts -----------------------------------------------------------------------------------
 
-enum { SIMPLER_MAX = 11 };
+enum { SIMPLER_MAX = 11, FAULTS_MAX = 6 };
 
 // One of the ways in which a stage can be simpler. False: it is already.
 static bool simpler_stage(Workload *load, uint16_t s, unsigned way) {
@@ -119,6 +119,9 @@ static bool simpler_faults(Workload *load, unsigned way) {
     if (way == 0 && load->losses) return load->losses--;
     if (way == 1 && load->failing) return load->failing = 0, true;
     if (way == 2 && load->bounds) return load->bounds--;
+    if (way == 3 && load->corrupt) return load->corrupt--;
+    if (way == 4 && load->drains) return load->drains--;
+    if (way == 5 && load->resizes) return load->resizes--;
     return false;
 }
 
@@ -141,7 +144,7 @@ SimResult shrink(Workload *load, const SimOptions *options, SimRun *run) {
     bool smaller = attempt.last.wrong;
     while (smaller) {
         smaller = false;
-        for (unsigned way = 0; way < 3 && !smaller; way++) {
+        for (unsigned way = 0; way < FAULTS_MAX && !smaller; way++) {
             Workload candidate = *load;
             smaller = simpler_faults(&candidate, way) && still_fails(load, &candidate, &attempt);
         }

@@ -53,10 +53,12 @@ static Pending pop(Sim *sim) {
 static const char *const events[] = {
     "skip",   "start",    "output",  "done",      "next",    "need", "enough",
     "units",  "bound",    "drain",   "cut",     "failed",    "spilled", "hold", "release",
-    "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
+    "shrunk", "finished", "flushed", "node lost", "node up", "node drain", "part lost",
+    "memory", "tick"};
 static const char *const actions[] = {
-    "launch", "piece", "uneven", "add",    "resume", "go on", "pause", "cancel", "drop",  "free",
-    "spill",  "hold",  "shrink", "finish", "flush",  "close", "timer", "end",    "broken"};
+    "launch", "piece",  "uneven", "add",   "resume", "go on",     "pause", "cancel", "drop", "free",
+    "spill",  "hold",   "shrink", "finish", "flush", "close",     "node idle", "timer",
+    "end",    "broken"};
 
 static void trace_event(const Sim *sim, const Event *e) {
     fprintf(stderr, "%10.4f %s task %u part %u breaker %u bytes %" PRId64 " rows %" PRId64 "%s\n",
@@ -134,6 +136,9 @@ static void check_end(Sim *sim) {
             sim->committed[s] != stream_rows(&sim->streams->made[s]))
             sim_fail(sim, "rows are missing in a sink");
     }
+    if (!is_bounded(sim) && !sim->options->journal) check_counts(sim);
+    for (uint32_t n = 0; n < NODES_SIMULATED && !sim->network; n++)
+        if (sim->drains[n] && !sim->idle[n]) sim_fail(sim, "a node that drains is never idle");
     for (uint32_t i = 1; i < sim->part_count; i++)
         if (sim->parts[i].alive) sim_fail(sim, "a partition was never freed");
     for (uint32_t k = 0, n = 0; k < sim->plan.node_kinds; k++)
@@ -192,6 +197,7 @@ static void check_journal(Sim *sim) {
 typedef struct Rooms {
     SimTask *tasks;  // Zero between runs.
     Rows (*chains)[CHAIN_MAX], (*redo)[REDO_MAX], *taken;
+    Reads (*reads)[CHAIN_MAX];
     Streams *streams;
     SimPart *parts;
     Pending *heap;
@@ -206,11 +212,13 @@ static void rooms_take(Sim *sim) {
     if (!rooms.tasks)
         rooms = (Rooms){.tasks = calloc(TASKS_MAX, sizeof *rooms.tasks),
                         .chains = malloc(TASKS_MAX * sizeof *rooms.chains),
+                        .reads = malloc(TASKS_MAX * sizeof *rooms.reads),
                         .redo = malloc(STAGES_MAX * sizeof *rooms.redo),
                         .streams = malloc(sizeof *rooms.streams),
                         .taken = malloc(TAKEN_MAX * sizeof *rooms.taken),
                         .parts = malloc(SIM_PARTS_MAX * sizeof *rooms.parts)};
     sim->tasks = rooms.tasks, sim->chains = rooms.chains, sim->redo = rooms.redo;
+    sim->reads = rooms.reads;
     sim->taken = rooms.taken, sim->parts = rooms.parts, sim->streams = rooms.streams;
     sim->heap = rooms.heap, sim->heap_max = rooms.heap_max;
     sim->parts[0] = (SimPart){0};
@@ -259,12 +267,8 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     if (begin(sim)) {
         if (options->journal) skip_committed(sim);
         plan_bounds(sim);
-        uint32_t nodes = plan_node_count(&sim->plan);
         if (options->network) network_open(sim);
-        for (uint32_t i = 0; nodes > 1 && !options->network && i < load->losses; i++)
-            sim_push(sim, (Pending){.at = between(&sim->random, 0, 20 * SECOND),
-                                    .what = HAPPEN_LOSS,
-                                    .node = {(uint16_t)between(&sim->random, 1, nodes - 1)}});
+        plan_faults(sim);
         sim_step(sim, (Event){.kind = EVENT_START});
         static const uint64_t STEPS_MOST = 20'000'000;  // Far more than any plan takes.
         uint64_t stop = options->stop_after ? options->stop_after : UINT64_MAX;
@@ -284,6 +288,6 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     SimResult result = sim->result;
     rooms_return(sim);
     network_close(sim);
-    free(sim->noted), free(sim);
+    free(sim->noted), free(sim->numbers_taken), free(sim);
     return result;
 }

@@ -36,6 +36,9 @@ typedef struct Workload {
     bool skewed;       // One unit in sixteen takes eight times as long.
     bool tight;        // Memory is no more than the least.
     uint32_t losses;   // Nodes that are lost while it runs; never the first.
+    uint32_t drains;   // Times that a node is to begin nothing more; some come late, too.
+    uint32_t resizes;  // Times that a node has another memory, the minimum at least.
+    uint32_t corrupt;  // Partitions that come to be unreadable.
     uint32_t bounds;   // From how many units on nobody wants rows, at most.
     uint32_t failing;  // One task in so many fails and is run again; 0: none.
     bool timed;        // Seconds stand in `seconds`, by stage and unit; a unit is one partition.

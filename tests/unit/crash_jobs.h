@@ -36,6 +36,23 @@ static bool put_row(SbTask *task, SbOut *out, int64_t number) {
     return true;
 }
 
+// Rows of outputs by key, as generated code writes them.
+static bool put_by_key(SbTask *task, SbOut *out, int64_t number) {
+    enum { ROWS_OF_A_KEY = 40 };
+    char key[32];
+    int len = snprintf(key, sizeof key, "%d.csv.gz", (int)number / ROWS_OF_A_KEY);
+    return sb_out_key(task, out, key, len) == SB_OK && put_row(task, out, number);
+}
+
+static bool put_by_folder(SbTask *task, SbOut *out, int64_t number) {
+    enum { ROWS_OF_A_KEY = 70 };
+    char key[32];
+    int len = snprintf(key, sizeof key, "k=%d/", (int)number / ROWS_OF_A_KEY);
+    return sb_out_key(task, out, key, len) == SB_OK && put_row(task, out, number);
+}
+
+typedef bool PutRow(SbTask *task, SbOut *out, int64_t number);
+
 static bool keep_row(SbTask *task, SbRows *rows, int64_t number) {
     Row *row = (Row *)(void *)rows->at;
     if (rows->end - rows->at < (ptrdiff_t)sizeof *row)
@@ -49,7 +66,7 @@ static bool keep_row(SbTask *task, SbRows *rows, int64_t number) {
 
 // Each row of the range goes to all terminals: those that keep rows, then sinks. An edge whose
 // limits have all their rows gets none; when nobody wants any, the task ends.
-static int32_t scan(SbTask *task, uint32_t keeps, uint32_t sinks) {
+static int32_t scan_with(SbTask *task, uint32_t keeps, uint32_t sinks, PutRow *const *puts) {
     while (task->cursor < task->input.end) {
         int64_t number = task->cursor++;
         task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
@@ -68,7 +85,7 @@ static int32_t scan(SbTask *task, uint32_t keeps, uint32_t sinks) {
             wanted |= --task->limits[k] > 0;
         }
         for (uint32_t s = 0; s < sinks && good; s++)
-            good = put_row(task, task->terminals[keeps + s], number);
+            good = puts[s](task, task->terminals[keeps + s], number);
         task->order++;
         if (!good) return SB_STAGE_FAULT;
         if (!wanted) {
@@ -78,6 +95,16 @@ static int32_t scan(SbTask *task, uint32_t keeps, uint32_t sinks) {
         if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
     }
     return SB_STAGE_DONE;
+}
+
+static int32_t scan(SbTask *task, uint32_t keeps, uint32_t sinks) {
+    static PutRow *const plain[] = {put_row, put_row, put_row};
+    return scan_with(task, keeps, sinks, plain);
+}
+
+static int32_t scan_by_key(SbTask *task) {
+    static PutRow *const keyed[] = {put_row, put_by_key, put_by_folder};
+    return scan_with(task, 0, 3, keyed);
 }
 
 static int32_t scan_to_sink(SbTask *task) { return scan(task, 0, 1); }
@@ -342,6 +369,14 @@ static int32_t setup_sealed(SbSetup *sealed) {
     return SB_OK;
 }
 
+static int32_t setup_keyed(SbSetup *keyed) {
+    keyed->sink_paths[1] = (SbStr)STR("deep/er/");
+    keyed->sink_paths[2] = (SbStr)STR("many/");
+    keyed->sink_bytes[2] = 300;
+    keyed->sink_files[1] = keyed->sink_files[2] = ROWS;
+    return setup(keyed);
+}
+
 static int32_t setup_limit(SbSetup *s) {
     s->skip_rows[0] = 15;
     s->limit_rows[0] = 170;
@@ -402,10 +437,12 @@ extern const SbWriter sb_writer_csv;
 static const SbSource sources[] = {RANGE, RANGE};
 static const SbSource packed_sources[] = {
     {.label = STR("read jsonl(packed)"), .reader = &sb_reader_jsonl, .step = STEP_RANGE}};
-#define SINK                                                                                      \
+#define SINK_BY(shape_)                                                                           \
     {.label = STR("write csv(out)"), .writer = &sb_writer_csv, .step = STEP_WRITE,                \
-     .header = STR("rows\n")}
+     .header = STR("rows\n"), .shape = shape_}
+#define SINK SINK_BY({})
 static const SbSink sinks[] = {SINK, SINK, SINK};
+static const SbSink keyed_sinks[] = {SINK, SINK_BY(STR("{k}.csv.gz")), SINK_BY(STR("k={k}/"))};
 
 // Outputs whose header is written last: how many bytes of rows the part has.
 enum { SEAL_BYTES = 16 };
@@ -448,6 +485,7 @@ static SbStage packed_stages[] = {
     {.run = scan_lines, .label = STR("scan"), .input = SB_INPUT_TEXT, .right_index = UINT32_MAX,
      .terminals = to_sinks, .terminal_count = 1}};
 static SbStage several_stages[] = {SCAN(scan_to_sinks, to_sinks, 3)};
+static SbStage keyed_stages[] = {SCAN(scan_by_key, to_sinks, 3)};
 // Both sources go to the edge, one behind the other, and each to a sink of its own.
 static SbStage union_stages[] = {SCAN_OF(0, scan_to_rows_and_sink, to_rows_and_first, 2),
                                  SCAN_OF(1, scan_to_rows_and_sink, to_rows_and_second, 2), REST};
@@ -524,7 +562,9 @@ static const SbBreaker edges_and_groups[] = {KEEPS(SB_BREAK_EDGE, nullptr),
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
         .sources = setup_ == setup_packed ? packed_sources : sources,                             \
         .source_count = source_count_,                                                            \
-        .sinks = setup_ == setup_sealed ? sealed_sinks : sinks,                                   \
+        .sinks = setup_ == setup_sealed  ? sealed_sinks                                           \
+                 : setup_ == setup_keyed ? keyed_sinks                                            \
+                                         : sinks,                                                 \
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
@@ -534,6 +574,7 @@ static const SbJob direct_job = JOB(setup, 1, direct_stages, 1, nullptr, 0),
                    packed_job = JOB(setup_packed, 1, packed_stages, 1, nullptr, 0),
                    several_job = JOB(setup_sinks, 1, several_stages, 3, nullptr, 0),
                    sealed_job = JOB(setup_sealed, 1, several_stages, 3, nullptr, 0),
+                   keyed_job = JOB(setup_keyed, 1, keyed_stages, 3, nullptr, 0),
                    limit_job = JOB(setup_limit, 1, rows_stages, 1, edge, 1),
                    union_limit_job = JOB(setup_union_limit, 2, union_stages, 3, edge, 1),
                    edge_job = JOB(setup, 1, rows_stages, 1, edge, 1),

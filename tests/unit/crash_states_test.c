@@ -197,6 +197,8 @@ static const Shape shapes[] = {
     {"several_replaced", &several_job, "out.csv", true, "--overwrite", true},
     {"sealed", &sealed_job, "out.csv", true},
     {"sealed_and_replaced", &sealed_job, "out.csv", true, "--overwrite", true},
+    {"by_key", &keyed_job, "out.csv", true},
+    {"by_key_and_replaced", &keyed_job, "out.csv", true, "--overwrite", true},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -315,6 +317,8 @@ static void replaced(void) { run_shape(&shapes[30]); }
 static void several_replaced(void) { run_shape(&shapes[31]); }
 static void sealed_sinks_kept(void) { run_shape(&shapes[32]); }
 static void sealed_and_replaced(void) { run_shape(&shapes[33]); }
+static void by_key(void) { run_shape(&shapes[34]); }
+static void by_key_and_replaced(void) { run_shape(&shapes[35]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -351,6 +355,8 @@ static const UnitTest tests[] = {
     {"several_replaced", several_replaced},
     {"sealed", sealed_sinks_kept},
     {"sealed_and_replaced", sealed_and_replaced},
+    {"by_key", by_key},
+    {"by_key_and_replaced", by_key_and_replaced},
 };
 
 UNIT_MAIN("crash_states_test", tests)

@@ -169,10 +169,28 @@ static void fields_are_joined(void) {
     static const uint32_t ends[] = {3, 4, 9, 10};  // Of the row's four fields.
     const SbCsvFields row = {"--a,,\"b,\",\n", ends, 2};
     static const uint32_t order[] = {2, 0, 1, 0, 3};
-    SbStr text = sb_csv_join(&call, &row, order, 5, ',');
+    static const bool pads[5] = {0};
+    const SbCsvSpan five = {pads, {"", 0}, 5, ','}, one = {pads, {"", 0}, 1, ','};
+    SbStr text = sb_csv_join(&call, &row, order, &five);
     CHECK(text.len == 10 && memcmp(text.ptr, "\"b,\",a,,a,", 10) == 0);
-    text = sb_csv_join(&call, &row, order + 2, 1, ',');
+    text = sb_csv_join(&call, &row, order + 2, &one);
     CHECK(text.len == 0 && text.ptr);
+    sb_scratch_close(&call);
+}
+
+static void nulls_are_joined_without_spaces(void) {
+    SbCall call;
+    CHECK(sb_scratch_open(&call, 4096) == SB_OK);
+    static const uint32_t ends[] = {4, 9, 14, 17}, order[] = {0, 1, 2, 3};
+    static const bool pads[] = {true, false, true, true};
+    const SbCsvFields row = {" NA ; NA ;NA 1; \t\n", ends, 0};
+    const SbCsvSpan word = {pads, {"NA", 2}, 4, ';'}, empty = {pads, {"", 0}, 4, ';'};
+    SbStr text = sb_csv_join(&call, &row, order, &word);
+    CHECK_SAYS(text.len == 15 && memcmp(text.ptr, "NA; NA ;NA 1; \t", 15) == 0, "%.*s",
+               (int)text.len, text.ptr);
+    text = sb_csv_join(&call, &row, order, &empty);
+    CHECK_SAYS(text.len == 15 && memcmp(text.ptr, " NA ; NA ;NA 1;", 15) == 0, "%.*s",
+               (int)text.len, text.ptr);
     sb_scratch_close(&call);
 }
 
@@ -182,6 +200,7 @@ static const UnitTest tests[] = {
     {"random_texts_agree", random_texts_agree},
     {"quoted_fields_are_read", quoted_fields_are_read},
     {"fields_are_joined", fields_are_joined},
+    {"nulls_are_joined_without_spaces", nulls_are_joined_without_spaces},
 };
 
 UNIT_MAIN("csv_test", tests)

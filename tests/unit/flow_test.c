@@ -26,7 +26,8 @@ typedef struct Given {
     SbBreaker breakers[PARTS_MAX];
     uint32_t breaker_count;
     uint32_t source_count, sink_count;
-    bool limited[PARTS_MAX];
+    bool limited[PARTS_MAX], streams[PARTS_MAX], apart[PARTS_MAX];
+    uint32_t workers;
 } Given;
 
 static SbJob job_of(Given *given) {
@@ -43,10 +44,14 @@ static SbJob job_of(Given *given) {
 static FlowFault make(Given *given, FlowPlan *flow) {
     static const int64_t cuts[PARTS_MAX] = {[0 ... PARTS_MAX - 1] = 1 << 20};
     static const bool no[PARTS_MAX];
+    bool together[PARTS_MAX];
     SbJob job = job_of(given);
-    FlowNumbers numbers = {.cpus = 2000, .memory = 1 << 30, .cuts = cuts, .streams = no,
-                           .limited = given->limited, .leaves = no, .block_bytes = 1 << 16,
-                           .lanes = 2};
+    for (int i = 0; i < PARTS_MAX; i++) together[i] = !given->apart[i];
+    FlowNumbers numbers = {.cpus = 2000, .memory = 1 << 30, .cuts = cuts,
+                           .streams = given->streams, .limited = given->limited, .leaves = no,
+                           .block_bytes = 1 << 16, .lanes = 2, .workers = given->workers,
+                           .worker_cpus = 1000, .worker_memory = 1 << 30, .fills_leave = true,
+                           .together = together};
     return flow_plan_make(flow, &job, &numbers);
 }
 
@@ -218,6 +223,57 @@ static void a_diamond_goes_to_disk(void) {
     free(flow);
 }
 
+// ---- workers --------------------------------------------------------------------------------
+
+// read ─▶ edge 0 ─▶ over ─▶ sort 1 ─▶ reader ─▶ group 2 ─▶ reader ─▶ sink 0
+static Given fills_twice(void) {
+    Given given = {.source_count = 1, .sink_count = 1, .stage_count = 4, .breaker_count = 3,
+                   .breakers = {{.kind = SB_BREAK_EDGE}, {.kind = SB_BREAK_SORT},
+                                {.kind = SB_BREAK_GROUP}}, .workers = 2};
+    static const uint32_t lists[] = {0, 1, 2, SINK(0)};
+    given.stages[0] = reads(0, &lists[0], 1);
+    for (uint32_t s = 1; s < 4; s++) given.stages[s] = over(s - 1, &lists[s], 1);
+    return given;
+}
+
+// Stages on the first node, a bit each.
+static uint32_t at_home(Given *given) {
+    FlowPlan *flow = malloc(sizeof *flow);
+    uint32_t home = 0;
+    CHECK(make(given, flow) == FLOW_OK && flow->plan.leads);
+    for (uint32_t s = 0; s < given->stage_count; s++)
+        home |= (uint32_t)flow->plan.stages[s].home << s;
+    free(flow);
+    return home;
+}
+
+static void workers_fill_what_can_be_made_again(void) {
+    static const uint32_t both[] = {0, 1}, half = 500;
+    static const SbDemand half_a_cpu = {SB_CPUS, half};
+    Given given = fills_twice();
+    CHECK(at_home(&given) == 0);
+    // Rows of a stream come once: its reader is here, and so is what they fill.
+    given.streams[0] = true;
+    CHECK(at_home(&given) == 3);
+    // States of aggregates may lie where no worker sees them.
+    given = fills_twice();
+    given.apart[2] = true;
+    CHECK(at_home(&given) == 8);
+    // Who hands over rows that he has put into a breaker, too, would put them there twice.
+    given = fills_twice();
+    given.stages[0] = reads(0, both, 2);
+    CHECK(at_home(&given) == 3);
+    // More tasks than a worker has threads.
+    given = fills_twice();
+    given.stages[1].demands = &half_a_cpu;
+    CHECK(at_home(&given) == 2);
+    // Who looks rows up needs the table; his rows are made again here.
+    given = fills_twice();
+    given.stages[0].needs = &both[1];
+    given.stages[0].need_count = 1;
+    CHECK(at_home(&given) == 1);
+}
+
 // ---- the verdict ----------------------------------------------------------------------------
 
 // A record of stage `stage` in unit `unit`, at the row that is number `row` of those handed over.
@@ -375,6 +431,7 @@ static const UnitTest tests[] = {
     {"a_zip_pairs_two_inputs", a_zip_pairs_two_inputs},
     {"what_the_schedule_does_not_run_yet", what_the_schedule_does_not_run_yet},
     {"a_diamond_goes_to_disk", a_diamond_goes_to_disk},
+    {"workers_fill_what_can_be_made_again", workers_fill_what_can_be_made_again},
     {"a_limit_keeps_the_first_records", a_limit_keeps_the_first_records},
     {"the_first_record_that_fails_counts", the_first_record_that_fails_counts},
     {"what_stands_behind_is_bounded", what_stands_behind_is_bounded},

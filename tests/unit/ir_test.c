@@ -16,7 +16,7 @@ typedef struct Counter {
     size_t       found;
 } Counter;
 
-static void add_root(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+static void add_root(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)scope, (void)wanted;
     walk_add(&((Counter *)self)->walk, *slot);
 }
@@ -198,6 +198,19 @@ static void errors_name_the_place(void) {
     }
 }
 
+// A file is opened by such a text, whatever the arena holds next.
+static void a_formatted_text_ends_with_nul(void) {
+    Arena *arena = arena_new();
+    int good = 0;
+    for (int i = 0; i < 3000; i++) {
+        Text text = text_format(arena, "%0*d", 1 + i % 60, i);
+        *(char *)arena_alloc(arena, 1, 1) = 'x';
+        good += text.at[text.len] == 0;
+    }
+    CHECK(good == 3000);
+    arena_free(arena);
+}
+
 // ---- docs/ir.md ----
 
 static void has_row(const char *doc, Arena *arena, Text row) {
@@ -273,6 +286,7 @@ static const UnitTest tests[] = {
     {"every_pass_leaves_a_good_graph", every_pass_leaves_a_good_graph},
     {"the_printed_form_is_the_written_one", the_printed_form_is_the_written_one},
     {"errors_name_the_place", errors_name_the_place},
+    {"a_formatted_text_ends_with_nul", a_formatted_text_ends_with_nul},
     {"the_manual_has_the_tables_of_operators", the_manual_has_the_tables_of_operators},
     {"the_example_of_the_manual_is_read", the_example_of_the_manual_is_read},
     {"the_manual_has_every_pass", the_manual_has_every_pass},

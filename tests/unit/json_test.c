@@ -168,7 +168,10 @@ static void random_lines_agree(void) {
 static int64_t vary(const char *first, int64_t len, char *out) {
     static const char *scalars[] = {"1", "-2.50", "true", "\"\"", "\"a,}\"", "[1,\"b\"]",
                                     "\"thirty and more characters without an escape\"", "\"\\n\"",
-                                    "1e5", "01", "7.", "-", "{\"a\":1}", "[1,[2]]", "\"open"};
+                                    "\"\\\"q\\\"\\\\\"", "\"\\u00e9 \\ud83d\\ude00\"",
+                                    "[\"\\/\",\"\\\\\"]", "1e5", "01", "7.", "-", "{\"a\":1}",
+                                    "[1,[2]]", "\"open", "\"\\ud800\"", "\"\\q\"", "\"\\u12g4\"",
+                                    "{\"a\":\"\\ud800\"}", "{\"a\":\"\\t\"}"};
     char *start = out;
     for (int64_t i = 0; i < len; i++) {
         *out++ = first[i];
@@ -176,7 +179,7 @@ static int64_t vary(const char *first, int64_t len, char *out) {
         if (!value || random_below(2)) continue;
         int64_t end = i + 1;
         while (end < len && first[end] != ',' && first[end] != '}') end++;
-        const char *scalar = scalars[random_below(random_below(4) ? 7 : 15)];
+        const char *scalar = scalars[random_below(random_below(4) ? 11 : 23)];
         out = memcpy(out, scalar, strlen(scalar)), out += strlen(scalar);
         i = end - 1;
     }
@@ -255,6 +258,37 @@ static void lines_of_some_forms_agree(void) {
     }
     CHECK_SAYS(hits > 40000 && bad > 5000 && whole > 1000 && switches > 10000, "%d, %d, %d, %d",
                hits, bad, whole, switches);
+}
+
+// Backslashes in keys stand between values: they are no value's, and may be half a surrogate pair.
+static void keys_with_escapes_agree(void) {
+    enum { LINES = 3000 };
+    static const char *const firsts[] = {
+        "{\"\\u0061\":1,\"bb\":{\"\\\"\":\"x\",\"a\":\"y\"},\"longer_than_eight\":\"z\"}",
+        "{\"\\\\\":\"\",\"a\":1,\"bb\":{\"\\ud800\":1,\"bb\":\"x\"}}",
+    };
+    static char lines[LINES][512];
+    SbJsonKey keys[5], inner_keys[5];
+    SbJsonSlot slots[5], like[10];
+    SbJsonShape shape = make_shape(keys), members = make_shape(inner_keys);
+    static SbJsonForms forms;
+    int hits = 0, whole = 0;
+    members.first = 5;
+    keys[1].members = &members;
+    for (size_t kind = 0; kind < 2; kind++) {
+        sb_json_forms_open(&forms, &shape, like);
+        for (int i = 0; i < LINES; i++) {
+            int64_t len = vary(firsts[kind], (int64_t)strlen(firsts[kind]), lines[i]);
+            int32_t status = sb_json_row(&call, lines[i], len, &shape, slots);
+            bool same = sb_json_row_like(&call, lines[i], len, &forms) == status;
+            for (uint32_t k = 0; status == SB_OK && k < shape.count; k++)
+                same &= same_slot(&slots[k], &like[k], keys[k].members, &like[5], &whole);
+            CHECK_SAYS(same, "%.*s", (int)len, lines[i]);
+            hits += !forms.strangers;
+        }
+    }
+    CHECK_SAYS(hits > LINES / 2, "%d", hits);
+    sb_scratch_rewind(&call);
 }
 
 // Ten kinds of lines, of which eight are kept: those that come most are read by their forms.
@@ -495,6 +529,7 @@ static const UnitTest tests[] = {
     {"bad_lines_are_refused", bad_lines_are_refused},
     {"random_lines_agree", random_lines_agree},
     {"lines_of_some_forms_agree", lines_of_some_forms_agree},
+    {"keys_with_escapes_agree", keys_with_escapes_agree},
     {"common_forms_stay", common_forms_stay},
     {"nesting_has_no_limit", nesting_has_no_limit},
     {"strings_are_unescaped", strings_are_unescaped},

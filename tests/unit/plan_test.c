@@ -19,7 +19,7 @@ static OpId source(Graph *graph) {
         {TEXT("k"), TYPE_I64}, {TEXT("v"), TYPE_F64}, {TEXT("s"), TYPE_STR}};
     Op *op = graph_op(graph, OP_SOURCE, STEP_NONE, nowhere);
     op->source.path = graph_const_text(graph, TEXT("in.csv"), nowhere);
-    op->source.options.row_max = op->source.options.bytes = EXPR_NONE;
+    op->source.options = file_options_none();
     op->column_count = op->source.column_count = countof(wanted);
     op->columns = arena_new_array(graph->arena, Column, countof(wanted));
     op->source.columns = arena_new_array(graph->arena, SourceColumn, countof(wanted));
@@ -137,7 +137,8 @@ static void sink(Graph *graph, OpId input, uint32_t only) {
     Op *op = graph_op(graph, OP_SINK, STEP_NONE, nowhere);
     op->inputs[0] = input;
     op->sink.path = path;
-    op->sink.options.row_max = op->sink.options.bytes = EXPR_NONE;
+    op->sink.key = EXPR_NONE;
+    op->sink.options = file_options_none();
     op->sink.options.csv = (CsvOptions){.delimiter = ',', .quote = '"'};
     op->sink.columns = columns;
     op->sink.column_count = count;
@@ -533,7 +534,7 @@ static const struct { BreakPlan *run; const char *error; } broken[] = {
     {break_filters, "stage 0: loops over columns run filters that are not there"},
     {break_producers, "breaker 0: other producers than those that feed it"},
     {break_align, "breaker 0: something in an entry is not aligned"},
-    {break_end, "breaker 0: something lies behind the end of an entry"},
+    {break_end, "breaker 0: something lies after the end of an entry"},
     {break_share, "breaker 0: two things share bytes of an entry"},
     {break_states, "breaker 0: two things share bytes of an entry"},
     {break_usage, "operator 0: no stage computes it"},

@@ -114,7 +114,7 @@ static inline Op *flow_read(Flow *flow, Format format, const char *file, const c
     op->source.format = format;
     op->source.path = flow_text(flow, flow_path(flow, file));
     op->source.options =
-        (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
+        file_options_none();
     op->source.options.csv =
         (CsvOptions){.delimiter = ',', .quote = '"', .header = true, .decimal = '.'};
     flow_columns(flow, op, columns);
@@ -171,7 +171,8 @@ static inline Op *flow_write(Flow *flow, Format format, const char *file) {
                         .path = flow_text(flow, flow_path(flow, file)),
                         .columns = columns,
                         .column_count = count};
-    op->sink.options = (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
+    op->sink.key = EXPR_NONE;
+    op->sink.options = file_options_none();
     op->sink.options.csv =
         (CsvOptions){.delimiter = ',', .quote = '"', .header = true, .decimal = '.'};
     op->column_count = 0;

@@ -10,7 +10,7 @@ static Op *flow_table(Flow *flow, const int64_t (*cells)[2], uint32_t count) {
     flow->last = OP_NONE;
     Op *op = flow_op(flow, OP_SOURCE, "table");
     op->source.kind = SOURCE_INLINE;
-    op->source.options = (FileOptions){.row_max = EXPR_NONE, .bytes = EXPR_NONE};
+    op->source.options = file_options_none();
     op->source.path = EXPR_NONE;
     flow_columns(flow, op, "a: i64?, b: i64?");
     op->source.rows = arena_new_array(flow->arena, Const, count + 1);
@@ -368,7 +368,7 @@ static void sample_and_shuffle_go_by_identity(void) {
         Op *op = flow_op(&flow, OP_SOURCE, "range");
         op->source.kind = SOURCE_RANGE;
         op->source.path = i64_of(&flow, 1000);
-        op->source.options = (FileOptions){.row_max = EXPR_NONE, .bytes = EXPR_NONE};
+        op->source.options = file_options_none();
         flow_columns(&flow, op, "i: i64");
         op = flow_op(&flow, OP_SAMPLE, "sample");
         op->sample.fraction =

@@ -531,7 +531,6 @@ static void usage_is_checked(void) {
     CHECK(run(&copy_job, "--inputt=x") == 2 && says("did you mean '--input'?"));
     CHECK(run(&copy_job, "--rows=x") == 2 && says("'x' is no i64"));
     CHECK(run(&copy_job, "--threads=0") == 2 && run(&copy_job, "--memory=x") == 2);
-    CHECK(run(&copy_job, "--workers=2") == 2 && says("not in this version"));
     CHECK(run(&copy_job, "--input=none.csv") == 1 && says("SB8010"));
     CHECK(run(&copy_job, "--input=*.tsv") == 1 && says("SB8010"));
     spill("bad.csv", "nome,number\na,1\n");

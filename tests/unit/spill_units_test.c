@@ -162,6 +162,19 @@ static void check_rows(const Case *of, const Job *job, Read *read, int64_t first
     CHECK_SAYS(row == job->rows, "%ld of %ld", row, job->rows);
 }
 
+// A unit that was read is found by its range of numbers, and is the same rows.
+static void check_found(const Case *of, const Read *read, int u) {
+    Trouble trouble = {0};
+    const Unit *was = &read->taken[u];
+    Unit unit = {.range_begin = was->range_begin, .range_end = was->range_end};
+    CHECK(spill_units_find(read->units, &unit, true, &trouble) == UNIT_TAKEN);
+    CHECK(unit.end - unit.begin == was->end - was->begin);
+    for (int64_t i = 0; i < unit.end; i++)
+        CHECK(unit.entries[i]->order == was->entries[was->begin + i]->order &&
+              is_row(of, unit.entries[i]));
+    if (unit.slices[0].batch) batch_release(unit.slices[0].batch);
+}
+
 // Takes a few units at a time and prepares the last of them first. Returns how many were ranges.
 static int check_read(const Case *of, const Job *job, int64_t bytes, int64_t first) {
     static Read read;
@@ -175,6 +188,7 @@ static int check_read(const Case *of, const Job *job, int64_t bytes, int64_t fir
     }
     CHECK(!job->spill.failed);
     check_rows(of, job, &read, first);
+    for (int u = read.count - 1; u >= 0; u -= 1 + read.count / 3) check_found(of, &read, u);
     release(&read, 0);
     spill_units_close(read.units);
     return read.ranges;

@@ -1,5 +1,6 @@
 // String: hostile texts, combining characters, far positions.
 #include "runtime/memory/scratch.h"
+#include "stdlib/text/resemble.h"
 #include "stdlib/text/string.h"
 #include "tests/unit/texts.h"
 
@@ -85,6 +86,61 @@ static void normal_forms_compose(void) {
     MADE(sb_nfkc(&call, str("ﬁ²ＡＢ"), &out), "fi2AB");
     MADE(sb_nfc(&call, str(""), &out), "");
     CHECK(sb_nfc(&call, (SbStr){"a\0é", 4}, &out) == SB_OK && out.len == 4 && !out.ptr[1]);
+}
+
+// The case of a text is that of its characters, wherever those beyond ASCII stand.
+static void case_goes_by_characters(void) {
+    enum { LEN_MAX = 200, PIECE_MAX = 80, TEXTS = 3000 };
+    static const char *const pieces[] = {"a", "Zq", "É", "ß", "Ⱥ", "Ж", "ǆ", "[", "İ", "😀", "K",
+                                         "A PART OF ASCII that is longer than SIXTY-FOUR bytes, "
+                                         "by a few of them"};
+    static char room[LEN_MAX + PIECE_MAX + SB_SLACK];
+    uint64_t seed = 1;
+    for (int t = 0; t < TEXTS; t++) {
+        int64_t len = 0;
+        do {
+            seed = seed * 6364136223846793005 + 1442695040888963407;
+            const char *piece = pieces[(seed >> 33) % (sizeof pieces / sizeof *pieces)];
+            for (const char *c = piece; *c; c++) room[len++] = *c;
+        } while (len < LEN_MAX && seed >> 59);
+        SbStr lower, upper, each;
+        CHECK(sb_lower(&call, (SbStr){room, len}, &lower) == SB_OK);
+        CHECK(sb_upper(&call, (SbStr){room, len}, &upper) == SB_OK);
+        int64_t at[2] = {0};
+        for (int64_t i = 0; i < len; i += sb_utf8_bytes(room[i])) {
+            const SbStr one = {room + i, sb_utf8_bytes(room[i])}, all[] = {lower, upper};
+            for (int k = 0; k < 2; k++) {
+                CHECK((k ? sb_upper : sb_lower)(&call, one, &each) == SB_OK);
+                CHECK(at[k] + each.len <= all[k].len &&
+                      memcmp(all[k].ptr + at[k], each.ptr, (size_t)each.len) == 0);
+                at[k] += each.len;
+            }
+        }
+        CHECK(at[0] == lower.len && at[1] == upper.len);
+        sb_scratch_rewind(&call);
+    }
+}
+
+// A mark joins the letter before it, wherever both stand.
+static void marks_join_letters(void) {
+    enum { LEN = 200 };
+    static char room[LEN + SB_SLACK];
+    for (int64_t at = 0; at + 5 <= LEN; at++) {
+        SbStr composed, plain;
+        memset(room, 'x', sizeof room);
+        memcpy(room + at, "e\u0301\u0323", 5);
+        CHECK(sb_nfc(&call, (SbStr){room, LEN}, &composed) == SB_OK && composed.len == LEN);
+        CHECK(sb_strip_accents(&call, (SbStr){room, LEN}, &plain) == SB_OK && plain.len == LEN - 4);
+        CHECK(memcmp(composed.ptr + at, "\u1eb9\u0301", 5) == 0 && plain.ptr[at] == 'e');
+        for (int64_t i = 0; i < LEN; i++)
+            CHECK((i >= at && i < at + 5) || composed.ptr[i] == 'x');
+        for (int64_t i = 0; i < plain.len; i++) CHECK(i == at || plain.ptr[i] == 'x');
+        sb_scratch_rewind(&call);
+    }
+    SbStr out;
+    MADE(sb_strip_accents(&call, str("\u0301"), &out), "");
+    MADE(sb_strip_accents(&call, str("\u0301a"), &out), "a");
+    MADE(sb_title(&call, str("l'été d'ÉMILE o'n"), &out), "L'été D'émile O'n");
 }
 
 static void texts_are_made(void) {
@@ -174,6 +230,8 @@ static const UnitTest tests[] = {
     {"paths_are_cut_at_slashes", paths_are_cut_at_slashes},
     {"case_is_mapped", case_is_mapped},
     {"normal_forms_compose", normal_forms_compose},
+    {"case_goes_by_characters", case_goes_by_characters},
+    {"marks_join_letters", marks_join_letters},
     {"texts_are_made", texts_are_made},
     {"lists_of_texts", lists_of_texts},
     {"pieces_of_all_lengths", pieces_of_all_lengths},

@@ -1,8 +1,12 @@
 // Text functions: encodings, format, JSON access, choices and random numbers on hostile arguments.
 #include "runtime/memory/scratch.h"
 #include "stdlib/value/condition.h"
+#include "stdlib/hash/minhash.h"
 #include "stdlib/text/encode.h"
 #include "stdlib/json/json_access.h"
+#include "stdlib/text/resemble.h"
+#include "stdlib/text/string.h"
+#include "stdlib/text/url.h"
 #include "stdlib/hash/random.h"
 #include "tests/unit/texts.h"
 
@@ -27,6 +31,54 @@ static void encodings(void) {
     MADE(sb_url_decode(&call, str("a%2b%C3%a9"), &out), "a+é");
     CHECK(sb_url_decode(&call, str("a%2"), &out) == SB_FAULT_BAD_ARGUMENT);
     CHECK(sb_url_decode(&call, str("%ff"), &out) == SB_FAULT_BAD_UTF8);
+}
+
+static void likeness(void) {
+    double alike = -1;
+    SbStr out;
+    SbList list;
+    CHECK(sb_jaro_winkler(&call, str(""), str(""), &alike) == SB_OK && alike == 1);
+    CHECK(sb_jaro_winkler(&call, str("é"), str(""), &alike) == SB_OK && alike == 0);
+    CHECK(sb_jaro_winkler(&call, str("éa"), str("éa"), &alike) == SB_OK && alike == 1);
+    MADE(sb_soundex(&call, str("Tymczak"), &out), "T522");
+    MADE(sb_soundex(&call, str("Pfister"), &out), "P236");
+    MADE(sb_soundex(&call, str("Honeyman"), &out), "H555");
+    MADE(sb_soundex(&call, str("é1 -"), &out), "");
+    MADE(sb_soundex(&call, str("éa"), &out), "A000");
+    CHECK(sb_ngrams(&call, str("aé"), 3, &list) == SB_OK && list.len == 0);
+    CHECK(sb_ngrams(&call, str("aéb"), INT64_MAX, &list) == SB_OK && list.len == 0);
+    CHECK(sb_ngrams(&call, str("aéb"), 0, &list) == SB_FAULT_BAD_ARGUMENT);
+    CHECK(sb_ngrams(&call, str("aéb"), 2, &list) == SB_OK && list.len == 2 &&
+          is(((const SbStr *)list.ptr)[1], "éb"));
+    CHECK(sb_ngrams_of_words(&call, list, INT64_MIN, &list) == SB_FAULT_BAD_ARGUMENT);
+    CHECK(sb_ngrams_of_words(&call, list, INT64_MAX, &list) == SB_OK && list.len == 0);
+    MADE(sb_translate(&call, str("aéa"), str("éa"), str("x"), &out), "x");
+    MADE(sb_translate(&call, str("abc"), str(""), str("x"), &out), "abc");
+    CHECK(sb_minhash(&call, (SbList){0}, 0, &list) == SB_FAULT_BAD_ARGUMENT);
+    CHECK(sb_minhash(&call, (SbList){0}, 4097, &list) == SB_FAULT_BAD_ARGUMENT);
+    CHECK(sb_minhash(&call, (SbList){0}, 2, &list) == SB_OK && list.len == 2 &&
+          ((const uint64_t *)list.ptr)[1] == UINT64_MAX);
+    CHECK(sb_minhash_similarity(list, (SbList){list.ptr, 1}, &alike) == SB_FAULT_BAD_ARGUMENT);
+    CHECK(sb_minhash_similarity((SbList){0}, (SbList){0}, &alike) == SB_FAULT_BAD_ARGUMENT);
+    CHECK(sb_minhash_bands(&call, list, 3, &list) == SB_OK && list.len == 0);
+}
+
+static void urls(void) {
+    SbStr out;
+    int64_t port;
+    CHECK(sb_url_host(str("http://"), &out) == SB_NULL);
+    CHECK(sb_url_host(str("http://@:"), &out) == SB_NULL);
+    MADE(sb_url_host(str("//[::1"), &out), "[");
+    CHECK(sb_url_port(str("//a:65536"), &port) == SB_NULL);
+    CHECK(sb_url_port(str("//a:65535"), &port) == SB_OK && port == 65535);
+    CHECK(is(sb_url_path(str("")), ""));
+    MADE(sb_url_param(&call, str("?a=%4"), str("a"), &out), "%4");
+    CHECK(sb_url_param(&call, str("?a=%ff"), str("a"), &out) == SB_FAULT_BAD_UTF8);
+    CHECK(sb_url_param(&call, str("?"), str(""), &out) == SB_NULL);
+    MADE(sb_url_param(&call, str("?%61=1"), str("a"), &out), "1");
+    MADE(sb_product_version(str("a/1 (b/2; c/3)"), str("C"), &out), "3");
+    CHECK(sb_product_version(str("xa/1"), str("a"), &out) == SB_NULL);
+    CHECK(sb_product_version(str("a/"), str("a"), &out) == SB_NULL);
 }
 
 static void formats(void) {
@@ -80,7 +132,8 @@ static void json_paths(void) {
           call.detail.len > 9);
     CHECK(sb_json_get_bool(&call, str("\"t\""), str(""), &flag) == SB_FAULT_JSON_TYPE);
     static const char *const wrong[] = {".a",  "a.",   "a..b",  "a[",  "a[x]",
-                                        "a[1", "[1]a", "a.[0]", "\"a", "[-]"};
+                                        "a[1", "[1]a", "a.[0]", "\"a", "[-]",
+                                        "$",   "$.a",  "$[0]"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_SAYS(sb_json_get(&call, str(text), str(wrong[i]), &out) == SB_FAULT_BAD_ARGUMENT,
                    "%s", wrong[i]);
@@ -133,7 +186,8 @@ static void random_numbers_are_frozen(void) {
 }
 
 static const UnitTest tests[] = {
-    {"encodings", encodings}, {"formats", formats}, {"json_paths", json_paths},
+    {"encodings", encodings}, {"likeness", likeness}, {"urls", urls},
+    {"formats", formats}, {"json_paths", json_paths},
     {"choices", choices}, {"random_numbers_are_frozen", random_numbers_are_frozen},
 };
 

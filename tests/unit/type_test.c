@@ -32,9 +32,57 @@ static void layout_is_that_of_c(void) {
     arena_free(arena);
 }
 
+static void shapes_broadcast(void) {
+    static const struct {
+        uint32_t a[3], a_rank, b[3], b_rank, want[3], want_rank, wrong;
+    } cases[] = {
+        {{2, 3}, 2, {3}, 1, {2, 3}, 2, 0},          {{3}, 1, {2, 3}, 2, {2, 3}, 2, 0},
+        {{2, 1, 3}, 3, {4, 1}, 2, {2, 4, 3}, 3, 0}, {{1}, 1, {1, 1}, 2, {1, 1}, 2, 0},
+        {{2, 3}, 2, {2}, 1, {0}, 0, 0},             {{2, 3}, 2, {3, 3}, 2, {0}, 0, 1},
+        {{4, 2, 3}, 3, {5, 1, 3}, 3, {0}, 0, 2},    {{7, 1}, 2, {1, 7}, 2, {7, 7}, 2, 0},
+    };
+    Arena *arena = arena_new();
+    TypeTable *types = type_table_new(arena);
+    const Type *f32 = type_of(types, TYPE_F32);
+    for (size_t i = 0; i < countof(cases); i++) {
+        uint32_t shape[TENSOR_RANK_MAX] = {0}, wrong;
+        const Type *a = type_tensor(types, f32, cases[i].a, cases[i].a_rank);
+        const Type *b = type_tensor(types, f32, cases[i].b, cases[i].b_rank);
+        uint32_t rank = type_broadcast(a, b, shape, &wrong);
+        CHECK_SAYS(rank == cases[i].want_rank, "case %zu: rank %u", i, rank);
+        for (uint32_t d = 0; d < rank; d++)
+            CHECK_SAYS(shape[d] == cases[i].want[d], "case %zu: %u", i, shape[d]);
+        if (!rank) CHECK_SAYS(wrong == cases[i].wrong, "case %zu: wrong %u", i, wrong);
+    }
+    arena_free(arena);
+}
+
+static void tensors_have_limits(void) {
+    static const uint32_t most[] = {1 << 15, 1 << 13}, above[] = {1 << 15, 1 << 13, 2};
+    static const uint32_t nine[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, none[] = {2, 0};
+    static const uint32_t shape[] = {2, 3, 4};
+    Arena *arena = arena_new();
+    TypeTable *types = type_table_new(arena);
+    const Type *f32 = type_of(types, TYPE_F32);
+    CHECK(type_shape_fits(f32, most, 2) && !type_shape_fits(f32, above, 3));
+    CHECK(type_shape_fits(f32, nine, 8) && !type_shape_fits(f32, nine, 9));
+    CHECK(!type_shape_fits(f32, none, 2) && !type_shape_fits(f32, shape, 0));
+    CHECK(!type_is_element(type_nullable(f32)) && !type_is_element(type_of(types, TYPE_STR)));
+    const Type *tensor = type_tensor(types, f32, shape, 3);
+    CHECK(tensor == type_tensor(types, f32, shape, 3));
+    CHECK(tensor != type_tensor(types, f32, shape, 2));
+    CHECK(type_elements(tensor) == 24 && type_size(tensor) == 16 && type_align(tensor) == 8);
+    CHECK(type_tensor_part(types, tensor) == type_tensor(types, f32, shape + 1, 2));
+    Text text = type_text(arena, type_nullable(tensor));
+    CHECK_SAYS(text_is(text, "f32[2, 3, 4]?"), "%.*s", TEXT_ARG(text));
+    arena_free(arena);
+}
+
 static const UnitTest tests[] = {
     {"equal_types_are_one", equal_types_are_one},
     {"layout_is_that_of_c", layout_is_that_of_c},
+    {"shapes_broadcast", shapes_broadcast},
+    {"tensors_have_limits", tensors_have_limits},
 };
 
 UNIT_MAIN("type", tests)

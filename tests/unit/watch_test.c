@@ -56,7 +56,7 @@ static void what_a_job_waits_for(void) {
     stages[1].write = 0;
     stages[1].finish = 30;
     bounded_by(&cpus, 1, stages, 2,
-               "sorting and merging behind sort x took 30.0 thread seconds while little else could "
+               "sorting and merging after sort x took 30.0 thread seconds while little else could "
                "run");
 }
 

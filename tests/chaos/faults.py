@@ -1,0 +1,178 @@
+"""faults.py: what befalls a job: in one of its lives, by its failpoints, from outside, and by its machine."""
+import os
+import random
+import signal
+import threading
+import time
+
+WORKER_POINTS = ("worker-asked", "worker-cut", "worker-runs", "worker-made", "worker-said")
+COORDINATOR_POINTS = ("0/task", "finish", "committed", "commit-synced", "journal-written", "checkpoint-synced", "publish-begins",
+                      "publish-recorded", "renamed", "published")
+DISK_POINTS = ("source-read", "header-read", "source-open", "stream-read", "output-create", "output-write", "spill-write",
+               "spill-read")
+WRITES = ("output-create", "output-write", "spill-write")
+SILENCE = "--worker-timeout=400ms"  # Of a worker that is lost then.
+KILLED, ENDED, UNREAD, INTERRUPTED = -signal.SIGKILL, 3, 1, 130
+
+
+class Life:
+    """One run of a job: its options, its variables, how it may end, what is done to it from outside."""
+
+    def __init__(self, options, points=(), ends=(0,), outside=None, limit=0):
+        self.options, self.points, self.ends = list(options), list(points), set(ends)
+        self.outside, self.limit = outside, limit  # A kind of Outside; bytes of a cgroup.
+
+    def variables(self):
+        return {"SBC_FAILPOINT": ",".join(self.points)} if self.points else {}
+
+    def words(self):
+        said = [f"{name}={value}" for name, value in self.variables().items()]
+        more = [f"[{self.outside} from outside]"] * bool(self.outside) + [f"[in {self.limit >> 20} MiB]"] * bool(self.limit)
+        return " ".join([*said, "JOB", *self.options, *more])
+
+
+# ---- failpoints ---------------------------------------------------------------------------------------------------
+
+
+def killed_workers(draw):
+    """One worker, or every one, dies at some of its tasks; in each of its lives."""
+    node = draw.choice(["", "1/", "2/"])
+    return [f"{node}{draw.choice(WORKER_POINTS)}:{draw.choice([5, 12, 31, 75])}" for _ in range(draw.randint(1, 2))]
+
+
+def stopped_workers(draw):
+    """One stands still until it is lost."""
+    return [f"{draw.choice([1, 2])}/{draw.choice(WORKER_POINTS)}=STOP:{draw.randint(1, 30)}"]
+
+
+def cut_sockets(draw):
+    """A connection breaks, at the end of the job or of a worker."""
+    node, way, error = draw.choice([0, 1, 2]), draw.choice(["read", "write"]), draw.choice(["ECONNRESET", "EIO"])
+    return [f"{node}/link-{way}={error}:1+{draw.choice([2, 5, 11, 40, 90])}"]
+
+
+def crashed_workers(draw):
+    return [f"{draw.choice([1, 2])}/{draw.choice(WORKER_POINTS)}=SIGSEGV:{draw.randint(3, 60)}"]
+
+
+def read_errors(draw):
+    """Some calls fail, and are made again."""
+    return [f"{draw.choice(DISK_POINTS)}=EIO:{draw.randint(1, 2)}+{draw.randint(0, 20)}" for _ in range(draw.randint(1, 2))]
+
+
+def slow_disk(draw):
+    return [f"{draw.choice(DISK_POINTS)}=WAIT:{draw.randint(1, 40)}" for _ in range(3)]
+
+
+def broken_disk(draw):
+    """Calls fail until the job gives up."""
+    return [f"{draw.choice(DISK_POINTS)}=EIO:1000000+{draw.randint(0, 20)}"]
+
+
+def full_disk(draw):
+    return [f"{draw.choice(WRITES)}=ENOSPC:1000000+{draw.randint(0, 20)}"]
+
+
+def killed_job(draw):
+    return [f"{draw.choice(COORDINATOR_POINTS)}:{draw.randint(1, 12)}"]
+
+
+def ended_job(draw):
+    return [f"0/task=SIGTERM:{draw.randint(1, 12)}"]
+
+
+# By name: what makes the points, and how a life may end that meets them.
+POINTS = {
+    "killed workers": (killed_workers, ()),
+    "stopped workers": (stopped_workers, ()),
+    "cut sockets": (cut_sockets, ()),
+    "crashed workers": (crashed_workers, ()),
+    "read errors": (read_errors, ()),
+    "slow disk": (slow_disk, ()),
+    "broken disk": (broken_disk, (ENDED, UNREAD)),
+    "full disk": (full_disk, (ENDED,)),
+    "killed job": (killed_job, (KILLED,)),
+    "ended job": (ended_job, (INTERRUPTED,)),
+}
+
+
+# ---- from outside -------------------------------------------------------------------------------------------------
+
+
+def children(pid):
+    """Processes that a process has started."""
+    found = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += map(int, file.read().split())
+    except OSError:
+        pass
+    return found
+
+
+def send(pid, number):
+    if pid <= 0:
+        raise ValueError("no process, but a group")
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+class Outside(threading.Thread):
+    """Does things to a running job until it ends, at times of a seed."""
+
+    def __init__(self, pid, kind, seed):
+        super().__init__(daemon=True)
+        self.pid, self.kind, self.draw = pid, kind, random.Random(seed)
+        self.over = threading.Event()
+
+    def run(self):
+        while not self.over.wait(self.draw.choice([0.002, 0.01, 0.03, 0.1])):
+            getattr(self, self.kind)(children(self.pid))
+
+    def kills(self, workers):
+        """One, several or all of the workers die at once."""
+        for pid in self.draw.sample(workers, self.draw.randint(min(1, len(workers)), len(workers))):
+            send(pid, signal.SIGKILL)
+        self.over.wait(0.05)
+
+    def stops(self, workers):
+        """A worker stands still, and wakes before it is lost or after."""
+        for pid in workers[:1]:
+            send(pid, signal.SIGSTOP)
+            self.over.wait(self.draw.choice([0.1, 0.2, 0.3, 0.6]))
+            send(pid, signal.SIGCONT)
+
+    def sleeps(self, _):
+        """All of the job stands still, as its machine does."""
+        pids = [self.pid] if self.draw.random() < 0.5 else [self.pid, *children(self.pid)]
+        for pid in pids:
+            send(pid, signal.SIGSTOP)
+        self.over.wait(self.draw.choice([0.1, 0.6]))
+        for pid in pids:
+            send(pid, signal.SIGCONT)
+
+    def murders(self, _):
+        """The job itself dies; its workers with it."""
+        self.over.wait(self.draw.choice([0, 0.05, 0.2]))
+        send(self.pid, signal.SIGKILL)
+
+
+OUTSIDE = {"kills": (), "stops": (), "sleeps": (), "murders": (KILLED,)}
+
+
+def end_quietly(outside):
+    outside.over.set()
+    outside.join()
+
+
+def wait_until(what, seconds):
+    """Does it come true in time?"""
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True

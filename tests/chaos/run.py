@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""run.py: jobs with workers that die, stand still or lose their connection, on machines that fail: what they leave must be the same
+bytes as that of a job that nothing befalls, and so must their closing table.
+
+usage: tests/chaos/run.py [--count N] [--seed N] [--kind KIND] [--keep]
+
+A seed fixes a program, its data, and the lives of its jobs: number k of seed N is that of seed N + k, so `--count 1 --seed N+k` runs
+it alone. Each seed has four jobs: one on which calls of the disk fail or wait, one whose workers meet failpoints, one that is
+disturbed from outside, and one with --resume, which dies in some of its lives and goes on with other numbers of workers.
+--kind takes programs of one kind only: see programs.py.
+"""
+import argparse
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import faults
+import programs
+
+sys.path.append(str(programs.TESTS / "memory"))
+import accounting  # noqa: E402
+import cgroup  # noqa: E402
+
+SBC = os.environ.get("SBC", str(programs.ROOT / "zig-out/bin/sbc"))
+SECONDS_MAX = 60
+KEPT = pathlib.Path("/tmp/sbc-chaos")
+CRASH = re.compile(rb"^error\[SB8026\].*?^  = fix: .*?\n|^warning\[SB8026\][^\n]*\n|^ [^\n]*\n", re.M | re.S)
+NOTES = re.compile(rb"^(resume: .*|time .*|warning\[SB80(40|63|7[0-9])\].*|  = fix: .*)\n", re.M)
+WORKERS = (1, 2, 2, 3)
+GROUP_BYTES = 256 << 20
+HARM = {"foreign leaks": "cgroup", "foreign crashes": "marks"}
+
+
+class Left:
+    """What a job left: how it ended, what it said, its files."""
+
+    def __init__(self, code, out, said, folder, inputs):
+        self.code = code
+        self.files = {"standard output": out, "closing table": NOTES.sub(b"", CRASH.sub(b"", said)).lstrip(b"\n")}
+        self.said = said.decode(errors="replace")
+        for path in sorted(folder.rglob("*")):
+            name = str(path.relative_to(folder))
+            if path.is_file() and name not in inputs and not name.startswith("journal/") and not name.endswith(".manifest.json"):
+                self.files[name] = path.read_bytes()
+
+    def differences(self, other):
+        """The names of what differs."""
+        names = sorted(self.files.keys() | other.files.keys())
+        exits = [f"exit code {other.code} instead of {self.code}"] if self.code != other.code else []
+        if self.code:  # How far a failed job was depends on when it was noticed.
+            names = [name for name in names if name != "closing table"]
+        return exits + [name for name in names if self.files.get(name) != other.files.get(name)]
+
+
+class Trial:
+    """A program of a seed, and its jobs."""
+
+    def __init__(self, seed, kind, work):
+        self.draw = random.Random(f"chaos {seed}")
+        self.seed, self.work = seed, work
+        self.program = programs.of(self.draw, kind)
+        self.job = work / "job"
+
+    def compile(self):
+        """What the compiler says, if it does not."""
+        source = self.work / "source"
+        self.program.fill(source)
+        (self.work / "target.yaml").write_text("levels: x86-64-v3\n")  # Half the time.
+        done = subprocess.run([SBC, self.program.source, "-o", self.job, f"--target={self.work / 'target.yaml'}",
+                               *self.program.options], cwd=source, capture_output=True, text=True, check=False)
+        return done.stderr if done.returncode else None
+
+    # ---- running ----------------------------------------------------------------------------------------------
+
+    def run_life(self, life, folder, marks):
+        """(exit code, standard output, messages) of a life; text instead of a code: it did not end."""
+        command = [str(self.job), "--progress=none", *life.options, *self.program.arguments]
+        environment = {**os.environ, **life.variables(), **({"SBC_CHAOS_MARK": str(marks)} if marks else {})}
+        group = cgroup.Cgroup(life.limit) if life.limit else None
+        if group:
+            group.__enter__()
+            enter = f'echo $$ >"{group.folder}/cgroup.procs" && exec "$@"'
+            command = ["sh", "-c", enter, "sh", *command]
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        outside = faults.Outside(process.pid, life.outside, self.draw.random()) if life.outside else None
+        if outside:
+            outside.start()
+        try:
+            out, said = process.communicate(timeout=SECONDS_MAX)
+            return process.returncode, out, said
+        except subprocess.TimeoutExpired:
+            for pid in [process.pid, *faults.children(process.pid)]:
+                faults.send(pid, faults.signal.SIGKILL)
+            out, said = process.communicate()
+            return "none: it hangs", out, said
+        finally:
+            if outside:
+                faults.end_quietly(outside)
+            if group:
+                faults.wait_until(lambda: not (group.folder / "cgroup.procs").read_text(), 2)
+                group.__exit__()
+
+    def left_processes(self):
+        """Those that still run the job's program."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{pid}/exe") == str(self.job):
+                    found.append(pid)
+            except OSError:
+                pass
+        return found
+
+    def run_lives(self, lives, name, harms=False):
+        """(what is left, complaint). The last life is the first that ends by itself."""
+        folder = self.work / name
+        self.program.fill(folder)
+        inputs = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+        marks = None
+        if harms:
+            marks = self.work / (name + ".marks")
+            marks.mkdir()
+        code, out, said = 0, b"", b""
+        for life in lives:
+            code, out, said = self.run_life(life, folder, marks)
+            if not faults.wait_until(lambda: not self.left_processes(), 2):
+                return None, f"a process stays: {life.words()}"
+            if code == faults.ENDED and b"error[SB8076]" in said and life.points:
+                return None, None  # A worker that always dies before it has done anything: its job has to end.
+            if code not in life.ends and code != self.wanted:
+                return None, f"exit code {code}: {life.words()}\n{said.decode(errors='replace')}"
+            if code == self.wanted and code not in (faults.ENDED,):
+                break
+        return Left(code, out, said, folder, inputs), None
+
+    # ---- lives ------------------------------------------------------------------------------------------------
+
+    def options(self, workers):
+        draw = self.draw
+        partition = draw.choice([64, 300, 3000] if sum(map(len, self.program.files.values())) < 50_000 else [4096, 65536])
+        more = [f"--workers={workers}", "--worker-restarts=1000", faults.SILENCE] if workers else []
+        return [f"--threads={draw.choice([1, 2, 4])}", f"--partition={partition}", "--overwrite", *more]
+
+    def met(self, names, workers):
+        """A life that meets what is called so."""
+        points, ends = [], {0}
+        for name in names:
+            make, may = faults.POINTS[name]
+            points += make(self.draw)
+            ends |= set(may)
+        return faults.Life(self.options(workers), points, ends)
+
+    def jobs(self):
+        """(name, lives) of each."""
+        draw = self.draw
+        workers = draw.choice(WORKERS)
+        yield "disk", [self.met([draw.choice(["read errors", "slow disk"])], workers)]
+        yield "workers", [self.met([draw.choice(["killed workers", "stopped workers", "cut sockets", "crashed workers"]),
+                                    draw.choice(["killed workers", "slow disk", "read errors"])], max(workers, 2))]
+        yield "outside", [faults.Life(self.options(workers), outside=draw.choice(self.program.outside))]
+        lives = []
+        for _ in range(draw.randint(1, 3)):
+            workers = draw.choice((*WORKERS, 0))
+            if draw.random() < 0.3:
+                life = faults.Life(self.options(workers), ends=(0, *faults.OUTSIDE["murders"]), outside="murders")
+            else:
+                life = self.met([draw.choice(["killed job", "killed job", "ended job", "broken disk", "full disk"]),
+                                 draw.choice(["killed workers", "cut sockets", "slow disk"])], workers)
+            lives.append(life)
+        lives.append(self.met(["killed workers"], draw.choice((*WORKERS, 0))))
+        for life in lives:
+            life.options.append("--resume=journal")
+        yield "resumed", lives
+
+    def harmful(self):
+        """Lives in which the code in C of the program does harm."""
+        options = [f"--threads=2", "--partition=300", "--workers=2", "--worker-restarts=1000", "--overwrite"]
+        if HARM.get(self.program.name) == "cgroup":
+            return [faults.Life([*options, "--memory=128MiB"], limit=GROUP_BYTES)]
+        return [faults.Life(options)]
+
+    # ---- judging ----------------------------------------------------------------------------------------------
+
+    def judge(self, want, name, lives, harms):
+        """The complaint about one job, or None."""
+        got, complaint = self.run_lives(lives, name, harms)
+        words = "\n    ".join(life.words() for life in lives)
+        if complaint:
+            return f"{name}: {complaint}\n  lives:\n    {words}"
+        differs = want.differences(got) if got else []
+        if not differs:
+            return None
+        return f"{name}: other {', '.join(differs)}\n  lives:\n    {words}\n{got.said}"
+
+    def complaints(self):
+        """None: the program is none for this test."""
+        wrong = self.compile()
+        if wrong:
+            return [wrong] if self.program.name.startswith("foreign") else None
+        self.wanted = 0
+        undisturbed = faults.Life(["--threads=1", "--overwrite"])
+        code, _, _ = self.run_life(undisturbed, self.filled("probe"), None)
+        if code not in (0, 1):
+            return None
+        self.wanted = code
+        want, complaint = self.run_lives([undisturbed], "undisturbed")
+        if complaint or accounting.wrong(want.said):
+            return [complaint or "its closing table cannot be"]
+        jobs = list(self.jobs()) if code == 0 else list(self.jobs())[:3]
+        found = [self.judge(want, name, lives, False) for name, lives in jobs]
+        if self.program.name in HARM and (HARM[self.program.name] != "cgroup" or not cgroup.why_not()):
+            found.append(self.judge(want, "harmed", self.harmful(), True))
+        return [text for text in found if text]
+
+    def filled(self, name):
+        folder = self.work / name
+        self.program.fill(folder)
+        return folder
+
+
+def run_seed(seed, kind, keep):
+    """(name of the program, complaints)."""
+    work = pathlib.Path(tempfile.mkdtemp(prefix=f"sbc-chaos-{seed}-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+    os.environ["SBC_CHAOS_WORK"] = str(work.parent / f"sbc-chaos-data-{os.getpid()}")
+    try:
+        trial = Trial(seed, kind, work)
+        found = trial.complaints()
+        if found and keep:
+            shutil.rmtree(KEPT / str(seed), ignore_errors=True)
+            shutil.copytree(work, KEPT / str(seed))
+        return trial.program.name, found
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", choices=sorted(programs.KINDS))
+    parser.add_argument("--keep", action="store_true", help=f"keep what a failed seed leaves in {KEPT}")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    passed = failed = skipped = 0
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        name, found = run_seed(seed, arguments.kind, arguments.keep)
+        passed += found == []
+        failed += bool(found)
+        skipped += found is None
+        if arguments.verbose:
+            print(f"seed {seed}: {name}", flush=True)
+        if found:
+            alone = f"tests/chaos/run.py --count 1 --seed {seed}" + (f" --kind {arguments.kind}" if arguments.kind else "")
+            print(f"FAIL chaos {seed}: {name}\n" + "\n".join("  " + line for text in found for line in text.split("\n")) +
+                  f"\n  alone: {alone} --keep", flush=True)
+    shutil.rmtree(os.environ.get("SBC_CHAOS_WORK", "/nonexistent"), ignore_errors=True)
+    print(f"chaos: {passed} passed, {failed} failed, {skipped} skipped")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

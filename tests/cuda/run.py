@@ -1,0 +1,471 @@
+#!/usr/bin/env python3
+"""run.py [--update] [PART OF A NAME]: kernels for GPUs, tested without a GPU.
+
+Each tests/cuda/kernels/*.sbd reads rows, computes in an `on gpu` block and writes JSON lines. It is held to
+
+- its first comments, which count what the text of its kernels is made of (`# kernels: 1`, as STRUCTURE has it);
+- the reference interpreter: the kernels' text is compiled for the host (host.h) and run over random rows of
+  every type, at several lengths and launches. A row whose status is 0 must be a row of the interpreter's
+  output, with the same values. A row that the interpreter puts out must have status 0, unless it holds a NaN
+  or is a case where kernels may ask the CPU;
+- NVRTC, which compiles the kernels for all architectures, where it is there ($SBC_NVRTC, or
+  build/cuda/venv, which pip fills once). Without it that part is skipped, with the reason;
+- itself: the job runs on a driver without a GPU (driver.c), which runs the kernels on the host. With kernels,
+  with little memory and with faults of the driver it must leave the bytes that it leaves on the CPU.
+
+It proves arithmetic, nulls, faults, shapes and ends of columns. It proves nothing of coalescing, of the order
+of memory or of speed. --update writes the counts anew.
+"""
+import ctypes
+import json
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SBC = os.environ.get("SBC", str(ROOT / "zig-out/bin/sbc"))
+CLANG = os.environ.get("CLANG", "/usr/lib/llvm-22/bin/clang")
+NVRTC = "nvidia-cuda-nvrtc==13.5.37"
+ROWS = (0, 1, 7, 16, 61)  # With packs of 2 to 16 rows: empty, ragged and whole.
+LAUNCHES = ((1, 1), (3, 5))  # Blocks and threads.
+ARCHITECTURES = (75, 80, 89, 90, 100, 120)
+STRUCTURE = {
+    "kernels": r"__global__",
+    "loads": r"= sb_load<",
+    "stores": r"sb_store<(?!u8, \d+>\(a\.status)",
+    "tables": r"__device__ const",
+    "wide": r"_load<\w+, (?!1>)",
+}
+FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q", "f32": "f",
+           "f64": "d"}
+BITS = {name: struct.calcsize(code) * 8 for name, code in FORMATS.items()}
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+
+
+class Wrong(Exception):
+    pass
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+def as_f32(value):
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def random_number(kind, rng):
+    """A value of the type; often one near an end, or small."""
+    if kind == "bool":
+        return rng.random() < 0.5
+    if kind in ("f32", "f64"):
+        some = [0.0, -0.0, 1.0, -1.5, 0.1, 3e38, -3e38, 1e300, math.inf, -math.inf, math.nan, 1e-310, 16777217.0, 2.0**31]
+        value = rng.choice(some) if rng.random() < 0.3 else rng.uniform(-20, 20)
+        return as_f32(value) if kind == "f32" else value
+    signed = kind[0] == "i"
+    low = -(1 << BITS[kind] - 1) if signed else 0
+    high = (1 << BITS[kind] - signed) - 1
+    if rng.random() < 0.3:
+        return rng.choice([low, low + 1, high, high - 1, 0, 1, high // 2])
+    return max(low, min(high, rng.randint(-20, 40)))
+
+
+def elements(shape):
+    return math.prod(shape)
+
+
+def parse_columns(text):
+    """The columns of `as {a: i64, b: f32[4, 3]?}`: (name, type, shape, null)."""
+    columns = []
+    for name, kind, shape, null in re.findall(r"(\w+): (\w+)(?:\[([\d, ]+)\])?(\?)?", text):
+        columns.append((name, kind, [int(n) for n in shape.split(",")] if shape else [], bool(null)))
+    return columns
+
+
+def nested(values, shape):
+    if len(shape) <= 1:
+        return values
+    step = len(values) // shape[0]
+    return [nested(values[i * step:(i + 1) * step], shape[1:]) for i in range(shape[0])]
+
+
+def flat(value):
+    return [x for part in value for x in flat(part)] if isinstance(value, list) else [value]
+
+
+def as_json(value):
+    """As the language reads numbers: floats that are none are strings."""
+    if isinstance(value, list):
+        return "[" + ",".join(as_json(x) for x in value) + "]"
+    if isinstance(value, float):
+        return json.dumps(str(value)) if not math.isfinite(value) else repr(value)
+    return json.dumps(value)
+
+
+def random_rows(columns, count, rng):
+    rows = []
+    for i in range(count):
+        row = {}
+        for name, kind, shape, null in columns:
+            if name == "id":
+                row[name] = i
+            elif null and rng.random() < 0.3:
+                row[name] = None
+            elif shape:
+                row[name] = [random_number(kind, rng) for _ in range(elements(shape))]
+            else:
+                row[name] = random_number(kind, rng)
+        rows.append(row)
+    return rows
+
+
+def write_rows(path, columns, rows):
+    shapes = {name: shape for name, _, shape, _ in columns}
+    with open(path, "w", encoding="utf-8") as file:
+        for row in rows:
+            parts = [f"{json.dumps(k)}:{as_json(nested(v, shapes[k]) if shapes[k] else v)}" for k, v in row.items()]
+            file.write("{" + ",".join(parts) + "}\n")
+
+
+# ---- kernels on the host ------------------------------------------------------------------------
+
+class Kernel:
+    """What the text says of one kernel: its name and the columns of its struct."""
+
+    def __init__(self, name, body):
+        self.name = name
+        self.fields = []  # (field, type, column or None, is input)
+        column = None
+        for line in body.splitlines():
+            found = re.match(r"    (const )?(\w+) \*([xy]\d+n?);(?:  // (.*))?", line)
+            if found:
+                column = found[4] or column
+                self.fields.append((found[3], found[2], column.strip("`"), bool(found[1])))
+            found = re.match(r"    alignas\(8\) (\w+) (p\d+);", line)
+            if found:
+                self.fields.append((found[2], found[1], None, True))
+
+
+def kernels_of(text):
+    return [Kernel(name, body) for name, body in re.findall(r"^struct (\w+)_args \{\n(.*?)^\};", text, re.M | re.S)]
+
+
+MAIN = """
+extern "C" void launch_{name}(const void *args, unsigned blocks, unsigned threads, unsigned long long seed) {{
+    host_launch<{name}_args>({name}, *(const {name}_args *)args, blocks, threads, seed);
+}}
+"""
+
+
+def compile_host(text, folder):
+    source = folder / "kernels.cc"
+    kernels = kernels_of(text)
+    source.write_text('#include "tests/cuda/host.h"\n' + text + "".join(MAIN.format(name=k.name) for k in kernels))
+    done = run(CLANG, "-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-nostdlib++", "-march=x86-64-v3",
+               "-ffp-contract=off", "-fsanitize=alignment,undefined", "-fno-sanitize=float-cast-overflow,float-divide-by-zero",
+               "-fsanitize-trap=all", "-fno-builtin-new", "-w", f"-I{ROOT}", source, "-o", folder / "kernels.so", "-lstdc++")
+    if done.returncode:
+        raise Wrong("the kernels do not compile for the host:\n" + done.stderr[:3000])
+    return ctypes.CDLL(str(folder / "kernels.so")), kernels
+
+
+GUARD = 64  # Bytes before and after a column that nothing may touch.
+
+
+class Column:
+    """Bytes of one column between two guards, at a multiple of 256 as cuMemAlloc gives."""
+
+    def __init__(self, size, fill):
+        self.size = size
+        self.memory = ctypes.create_string_buffer(b"\xa5" * (size + 2 * GUARD + 512))
+        base = ctypes.addressof(self.memory)
+        self.at = (base + GUARD + 255) // 256 * 256
+        ctypes.memset(self.at, fill, size)
+
+    def put(self, data):
+        ctypes.memmove(self.at, data, len(data))
+
+    def bytes(self):
+        return ctypes.string_at(self.at, self.size)
+
+    def check(self, name):
+        before, after = ctypes.string_at(self.at - GUARD, GUARD), ctypes.string_at(self.at + self.size, GUARD)
+        if before + after != b"\xa5" * (2 * GUARD):
+            raise Wrong(f"{name}: bytes outside of the column were written")
+
+
+def packed(kind, values):
+    return struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
+
+
+def run_kernels(library, kernels, columns, rows, params, launch, seed):
+    """(status of each row, by column the values of each row)"""
+    by_name = {name: (kind, shape) for name, kind, shape, _ in columns}
+    status, results = Column(len(rows), 0), {}
+    for kernel in kernels:
+        held, words = [], [struct.pack("<q", len(rows)), struct.pack("<Q", status.at)]
+        for field, kind, column, is_input in kernel.fields:
+            if column is None:
+                words.append(packed(kind, [params[field]]).ljust(8, b"\0"))
+                continue
+            per_row = OUT_SHAPES.get((column, kernel.name), 1) if not is_input else elements(by_name[column][1])
+            data = Column(len(rows) * BITS[kind] // 8 * per_row, 0x5a)
+            if is_input and field.endswith("n"):
+                data.put(packed("u8", [row[column] is not None for row in rows]))
+            elif is_input:
+                data.put(packed(kind, [x for row in rows for x in flat(0 if row[column] is None else row[column])]))
+            held.append((field, kind, column, is_input, per_row, data))
+            words.append(struct.pack("<Q", data.at))
+        args = ctypes.create_string_buffer(b"".join(words))
+        getattr(library, "launch_" + kernel.name)(args, *launch, ctypes.c_ulonglong(seed))
+        for field, kind, column, is_input, per_row, data in held:
+            data.check(f"{kernel.name}.{field} ({column})")
+            if is_input:
+                continue
+            values = struct.unpack(f"<{len(rows) * per_row}{FORMATS[kind]}", data.bytes())
+            split = [list(values[i * per_row:(i + 1) * per_row]) for i in range(len(rows))]
+            if field.endswith("n"):
+                results[column] = [v if ok[0] else None for v, ok in zip(results[column], split)]
+            else:
+                results[column] = split
+    status.check("status")
+    return status.bytes(), results
+
+
+OUT_SHAPES = {}  # By column and kernel: elements of a row.
+
+
+def find_shapes(text):
+    OUT_SHAPES.clear()
+    for name, count in re.findall(r"^// (\w+): (\d+) elements of a row", text, re.M):
+        for kernel in kernels_of(text):
+            if kernel.name == name:
+                for _, _, column, is_input in kernel.fields:
+                    if not is_input:
+                        OUT_SHAPES[column, name] = int(count)
+
+
+# ---- cases --------------------------------------------------------------------------------------
+
+def number(value):
+    """A value of a line of JSON, as bits that can be compared."""
+    if isinstance(value, str):
+        value = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value.lower().replace("infinity", "inf")]
+    return value
+
+
+def same(kind_is_float, ours, theirs):
+    if theirs is None or ours is None:
+        return ours is None and theirs is None
+    theirs = [number(x) for x in flat(theirs)]
+    if len(ours) != len(theirs):
+        return False
+    for a, b in zip(ours, theirs):
+        if isinstance(b, bool):
+            b = int(b)
+        if kind_is_float:
+            b = float(b)
+            if struct.pack("d", a) != struct.pack("d", b) and struct.pack("f", a) != struct.pack("f", as_f32(b)):
+                return False
+        elif a != b:
+            return False
+    return True
+
+
+def has_nan(row):
+    return any(isinstance(number(x), float) and math.isnan(number(x)) for value in row.values() if value is not None
+               for x in flat(value))
+
+
+def compare(case, text, library, kernels, seed):
+    source = case.read_text()
+    columns = parse_columns(re.search(r" as \{(.*?)\}", source)[1])
+    params = {f"p{i}": json.loads(value) for i, value in
+              enumerate(re.findall(r"^param (?!input|output)\w+: \w+ = (.*)$", source, re.M), 2)}
+    rng = random.Random(seed)
+    find_shapes(text)
+    kept = 0
+    for count in ROWS:
+        rows = random_rows(columns, count, rng)
+        with tempfile.TemporaryDirectory() as folder:
+            write_rows(Path(folder) / "in.jsonl", columns, rows)
+            done = run(SBC, "run", "--engine=reference", case, "--", f"--input={folder}/in.jsonl", "--reject-limit=100%",
+                       f"--output={folder}/out.jsonl", "--progress=none")
+            if done.returncode:
+                raise Wrong(f"the interpreter ends with {done.returncode}:\n{done.stderr[:2000]}")
+            lines = (Path(folder) / "out.jsonl").read_text().splitlines()
+        expected = {row["id"]: row for row in map(json.loads, lines)}
+        for launch in LAUNCHES:
+            status, results = run_kernels(library, kernels, columns, rows, params, launch, seed)
+            for i in range(count):
+                what = f"seed {seed}, {count} rows, row {rows[i]}"
+                if status[i] == 0:
+                    kept += 1
+                    if i not in expected:
+                        raise Wrong(f"{what}: kept by kernels, not by the interpreter")
+                    for column, values in results.items():
+                        if column not in expected[i]:
+                            continue
+                        ours, theirs = values[i], expected[i][column]
+                        is_float = ours is not None and isinstance(ours[0], float)
+                        if not same(is_float, ours, theirs):
+                            raise Wrong(f"{what}: {column} is {ours}, the interpreter has {theirs}")
+                elif i in expected and not has_nan(expected[i]):
+                    raise Wrong(f"{what}: left to the CPU, the interpreter has {expected[i]}")
+    if not kept:
+        raise Wrong("no row was kept: the case shows nothing")
+
+
+def counts_of(text):
+    return {name: len(re.findall(pattern, text)) for name, pattern in STRUCTURE.items()}
+
+
+def check_counts(case, text, update):
+    lines = case.read_text().splitlines(keepends=True)
+    counts = ", ".join(f"{name} {count}" for name, count in counts_of(text).items())
+    line = f"# {counts}\n"
+    if update:
+        rest = [x for x in lines if not x.startswith("# kernels ")]
+        case.write_text("".join(rest[:1] + [line] + rest[1:]))
+    elif line not in lines:
+        raise Wrong(f"the text is made of: {counts}")
+
+
+# ---- NVRTC --------------------------------------------------------------------------------------
+
+def find_nvrtc():
+    """(the library, or None; why not)"""
+    given = os.environ.get("SBC_NVRTC")
+    if given:
+        return given, ""
+    venv, log = ROOT / "build/cuda/venv", ROOT / "build/cuda/pip.log"
+    mark = venv / "installed"
+    if not mark.exists() or mark.read_text() != NVRTC:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        done = run(sys.executable, "-m", "venv", venv)
+        if not done.returncode:
+            done = run(venv / "bin/pip", "install", "-q", "--disable-pip-version-check", "--retries", "1", NVRTC)
+        log.write_text(done.stdout + done.stderr)
+        if done.returncode:
+            return None, f"pip cannot install {NVRTC}, see build/cuda/pip.log"
+        mark.write_text(NVRTC)
+    found = sorted(venv.glob("lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*"))
+    return (str(found[0]), "") if found else (None, "the package has no libnvrtc.so")
+
+
+def check_nvrtc(case, library, kernels):
+    done = run(SBC, case, "--dump=ptx", env={**os.environ, "SBC_NVRTC": library})
+    if done.returncode or ".visible .entry sb_kernel_" not in done.stdout:
+        raise Wrong(f"no PTX: {done.stderr[:2000]}")
+    done = run(SBC, case, "--explain", env={**os.environ, "SBC_NVRTC": library})
+    for architecture in ARCHITECTURES:
+        uses = re.findall(rf"^ +sm_{architecture}: (\d+) registers, (\d+) bytes spilled$", done.stdout, re.M)
+        if len(uses) != kernels:
+            raise Wrong(f"sm_{architecture}: {len(uses)} of {kernels} kernels compile: {done.stderr[:2000]}")
+        if any(int(spilled) for _, spilled in uses):
+            raise Wrong(f"sm_{architecture}: registers are spilled: {uses}")
+
+
+# ---- jobs on the fake driver ----------------------------------------------------------------------
+
+def make_driver(folder):
+    done = run(CLANG, "-std=gnu17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", HERE / "driver.c", "-o",
+               folder / "libcuda.so.1", "-ldl")
+    if done.returncode:
+        raise Wrong(f"the fake driver does not compile: {done.stderr[:2000]}")
+
+
+def check_job(case, text, nvrtc):
+    """The job leaves the same bytes with kernels as without, whatever the driver does."""
+    columns = parse_columns(re.search(r" as \{(.*?)\}", case.read_text())[1])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        compile_host(text, folder)
+        make_driver(folder)
+        done = run(SBC, case, "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
+        if done.returncode:
+            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+        write_rows(folder / "in.jsonl", columns, random_rows(columns, 500, random.Random(7)))
+
+        def job(*options, **settings):
+            env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so",
+                   "FAKE_CUDA_LOG": f"{name}/log", **settings}
+            (folder / "log").write_text("")
+            done = run(folder / "job", f"--input={name}/in.jsonl", f"--output={name}/out.jsonl", "--overwrite",
+                       f"--rejects={name}/bad.jsonl", "--reject-limit=100%", "--progress=none", *options, env=env)
+            return done, (folder / "log").read_text().count("launch"), \
+                [(folder / file).read_bytes() for file in ("out.jsonl", "bad.jsonl") if (folder / file).exists()]
+
+        plain, launches, wanted = job("--device=cpu", "--threads=1")
+        if plain.returncode or launches:
+            raise Wrong(f"on the CPU: exit {plain.returncode}, {launches} launches: {plain.stderr[:2000]}")
+        ways = [("--device=gpu", "--threads=1"), ("--device=gpu", "--threads=2", "--partition=4KiB"), ("--device=auto",)]
+        for options in ways:
+            done, launches, left = job(*options)
+            if done.returncode or not launches or left != wanted or "SB8090" in done.stderr:
+                raise Wrong(f"{options}: exit {done.returncode}, {launches} launches, "
+                            f"{'the same' if left == wanted else 'other'} bytes: {done.stderr[:2000]}")
+        done, _, left = job("--device=gpu", FAKE_CUDA_MEMORY="4096")
+        if done.returncode or left != wanted:
+            raise Wrong(f"little memory: exit {done.returncode}: {done.stderr[:2000]}")
+        for fault in ("1", "2"):
+            done, launches, left = job("--partition=4KiB", "--threads=2", FAKE_CUDA_FAIL=fault)
+            if done.returncode or left != wanted or "illegal memory access" not in done.stderr:
+                raise Wrong(f"launch {fault} fails: exit {done.returncode}: {done.stderr[:2000]}")
+        done, _, _ = job("--device=gpu", FAKE_CUDA_FAIL="1")
+        if done.returncode != 3 or "error[SB8091]" not in done.stderr:
+            raise Wrong(f"a fault with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
+
+
+# ---- the suite ----------------------------------------------------------------------------------
+
+def check_host(case, text):
+    with tempfile.TemporaryDirectory() as folder:
+        library, kernels = compile_host(text, Path(folder))
+        for seed in (1, 2, 3):
+            compare(case, text, library, kernels, seed)
+
+
+def main():
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    update = "--update" in sys.argv
+    cases = [case for case in sorted((HERE / "kernels").glob("*.sbd")) if not words or words[0] in case.stem]
+    nvrtc, why = find_nvrtc()
+    if not nvrtc:
+        print(f"skip NVRTC: {why}")
+    passed = failed = skipped = 0
+    for case in cases:
+        done = run(SBC, case, "--dump=cuda")
+        text = done.stdout
+        parts = {"counts": lambda: check_counts(case, text, update), "host": lambda: check_host(case, text),
+                 "job": lambda: check_job(case, text, nvrtc),
+                 "nvrtc": lambda: check_nvrtc(case, nvrtc, counts_of(text)["kernels"])}
+        for name, part in parts.items():
+            try:
+                if done.returncode:
+                    raise Wrong(done.stderr)
+                if name in ("nvrtc", "job") and not nvrtc:
+                    skipped += 1
+                    continue
+                part()
+                passed += 1
+            except Wrong as wrong:
+                failed += 1
+                print(f"FAIL {case.stem} {name}: {wrong}\n  alone: tests/cuda/run.py {case.stem}")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

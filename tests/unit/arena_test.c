@@ -1,0 +1,129 @@
+// Arena: blocks never overlap, what is given back is found again, and other processes read the same
+// bytes at the same addresses. Run alone: zig-out/test/arena_test
+#include "runtime/memory/arena.h"
+
+#include "tests/unit/random.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum : int64_t { SPAN = 8 << 20 };
+enum { BLOCKS = 300, TURNS = 20000 };
+
+typedef struct Block {
+    char   *at;
+    int64_t bytes;
+    char    mark;
+} Block;
+
+static bool is_whole(const Block *block) {
+    for (int64_t i = 0; i < block->bytes; i++)
+        if (block->at[i] != block->mark) return false;
+    return true;
+}
+
+static int64_t some_bytes(void) {
+    return 1 + random_below(1u << (4 + random_below(17)));
+}
+
+static void blocks_keep_their_bytes(void) {
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 1, SPAN));
+    Arena *arena = arena_open(&space, 0);
+    Block blocks[BLOCKS] = {0};
+    for (int i = 0; i < TURNS; i++) {
+        Block *block = &blocks[random_below(BLOCKS)];
+        if (block->at) {
+            CHECK(is_whole(block));
+            arena_give(arena, block->at, block->bytes);
+            block->at = nullptr;
+            continue;
+        }
+        int64_t bytes = some_bytes();
+        char *at = arena_take(arena, bytes);
+        if (!at) continue;
+        CHECK(at >= space.base && at + bytes <= space.base + space.span);
+        *block = (Block){at, bytes, (char)i};
+        memset(at, block->mark, (size_t)bytes);
+    }
+    for (int b = 0; b < BLOCKS; b++)
+        if (blocks[b].at) arena_give(arena, blocks[b].at, blocks[b].bytes);
+    CHECK(arena_taken(arena) == 0);
+    CHECK(arena_take(arena, SPAN) == space.base);
+    CHECK(!arena_take(arena, 1));
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
+static void a_block_grows_and_shrinks(void) {
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 1, SPAN));
+    Arena *arena = arena_open(&space, 0);
+    char *block = arena_take(arena, 100);
+    memset(block, 'x', 100);
+    for (int64_t bytes = 100; bytes < SPAN / 16; bytes *= 3) {
+        block = arena_resize(arena, block, bytes, bytes * 3, 100);
+        CHECK(block && block[0] == 'x' && block[99] == 'x');
+    }
+    CHECK(!arena_resize(arena, block, 656100, 2 * SPAN, 100));
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
+static void the_next_life_claims_what_lives(void) {
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 1, SPAN));
+    Arena *arena = arena_open(&space, 0);
+    Block blocks[BLOCKS] = {0};
+    for (int b = 0; b < BLOCKS; b++) {
+        int64_t bytes = 1 + some_bytes() / 64;
+        blocks[b] = (Block){arena_take(arena, bytes), bytes, (char)b};
+        CHECK(blocks[b].at);
+        memset(blocks[b].at, blocks[b].mark, (size_t)bytes);
+    }
+    arena_close(arena);
+    arena = arena_open(&space, 0);
+    for (int b = 0; b < BLOCKS; b += 2) CHECK(arena_claim(arena, blocks[b].at, blocks[b].bytes));
+    CHECK(!arena_claim(arena, blocks[0].at, blocks[0].bytes));
+    CHECK(!arena_claim(arena, space.base + SPAN, 1));
+    for (char *at; (at = arena_take(arena, 5000));) memset(at, 'n', 5000);
+    for (int b = 0; b < BLOCKS; b += 2) CHECK(is_whole(&blocks[b]));
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
+static void others_read_what_one_writes(void) {
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 2, SPAN));
+    Arena *arena = arena_open(&space, 0);
+    char *block = arena_take(arena, 70000);
+    memcpy(block, "from the first", 15);
+    pid_t child = fork();
+    if (child == 0) {
+        munmap(space.base, (size_t)(2 * space.span));
+        bool good = arena_space_join(&space, 1) && strcmp(block, "from the first") == 0;
+        Arena *own = good ? arena_open(&space, 1) : nullptr;
+        char *other = own ? arena_take(own, 10) : nullptr;
+        if (other) memcpy(other, "second", 7);
+        _exit(other == arena_space_of(&space, 1) ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+    CHECK(strcmp(arena_space_of(&space, 1), "second") == 0);
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
+static const UnitTest tests[] = {
+    {"blocks_keep_their_bytes", blocks_keep_their_bytes},
+    {"a_block_grows_and_shrinks", a_block_grows_and_shrinks},
+    {"the_next_life_claims_what_lives", the_next_life_claims_what_lives},
+    {"others_read_what_one_writes", others_read_what_one_writes},
+};
+
+UNIT_MAIN("arena", tests)
