@@ -24,6 +24,7 @@ libclang-rt-22-dev=/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.asan-x86_
 libc6-dev=/usr/lib/x86_64-linux-gnu/Scrt1.o
 libgcc-12-dev=/usr/lib/gcc/x86_64-linux-gnu/12/libgcc.a
 libffi-dev=/usr/lib/x86_64-linux-gnu/libffi.a
+libssl-dev=/usr/lib/x86_64-linux-gnu/libssl.a
 libuv1-dev=/usr/lib/x86_64-linux-gnu/libuv_a.a
 libyaml-dev=/usr/lib/x86_64-linux-gnu/libyaml.a
 libzstd-dev=/usr/lib/x86_64-linux-gnu/libzstd.a
@@ -42,6 +43,7 @@ binutils=/usr/bin/addr2line
 zstd=/usr/bin/zstd
 lz4=/usr/bin/lz4
 chromium=/usr/bin/chromium
+iproute2=/usr/sbin/ip
 "
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }
@@ -129,7 +131,7 @@ test)
     # tests/suites.py sums up what each suite says; every suite runs alone with the same command.
     export ZIG_DEBUG_CMD=1 LLVM
     exec python3 tests/suites.py --alone ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" tests/sanitize.sh \
-        --together tests/commands_test.py tests/oracle/run.sh tests/fuzz/run.sh
+        --together tests/commands_test.py tests/oracle/run.sh tests/cuda/run.py tests/fuzz/run.sh
     ;;
 demo)
     build

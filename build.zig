@@ -21,6 +21,7 @@ const stdlib_hot: []const []const u8 = &.{
     "stdlib/aggregate/aggregate_distinct.c",
     "stdlib/aggregate/aggregate_extreme.c",
     "stdlib/aggregate/aggregate_sum.c",
+    "stdlib/aggregate/aggregate_word.c",
     "stdlib/time/date.c",
     "stdlib/time/date_parts.c",
     "stdlib/hash/hash.c",
@@ -33,20 +34,19 @@ const stdlib_hot: []const []const u8 = &.{
     "stdlib/regex/cut.c",
 };
 // Scratch memory for the library functions that the reference interpreter calls.
-const scratch: []const []const u8 = &.{ "runtime/memory/hold.c", "runtime/memory/memory.c", "runtime/memory/scratch.c" };
+const scratch: []const []const u8 = &.{ "runtime/memory/arena.c", "runtime/memory/hold.c", "runtime/memory/memory.c", "runtime/memory/scratch.c" };
 
 // Scripts that run sbc and its jobs, long ones first: two run at a time (tests/suites.py).
 const suites: []const []const u8 = &.{
     "tests/stress/run.py",
+    "tests/chaos/run.py",
     "tests/resume_test.sh",
     "tests/memory/run.py",
     "tests/driver_test.sh",
     "tests/diagnostics/one_error.py",
     "tests/names_test.py",
     "tests/examples.sh",
-    "tests/operate_test.sh",
     "tests/crash_test.sh",
-    "tests/metrics_test.py",
     "tests/growth_test.py",
     "tests/instructions_test.py",
     "tests/docs.py",
@@ -59,6 +59,11 @@ const suites: []const []const u8 = &.{
     "tests/words_test.py",
     "tests/rooms.py",
 };
+// Those that wait most of their time: one at a time, beside the others.
+const suites_waiting: []const []const u8 = &.{
+    "tests/operate_test.sh",
+    "tests/metrics_test.py",
+};
 // Those that use all processors by themselves: one at a time.
 const suites_wide: []const []const u8 = &.{
     "tests/differential/run.py",
@@ -66,7 +71,8 @@ const suites_wide: []const []const u8 = &.{
     "tests/cases.py job",
 };
 
-const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "utf8proc" };
+// OpenSSL is in programs and jobs that connect over TCP only (runtime/worker/link_tls.c).
+const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "utf8proc", "ssl", "crypto" };
 
 pub fn build(b: *std.Build) void {
     // Not the build machine's own CPU: jobs travel, and valgrind 3.19 knows no AVX-512.
@@ -88,7 +94,8 @@ pub fn build(b: *std.Build) void {
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
     _ = page.addCopyFile(b.path("runtime/main/page.html"), "page.html");
-    sbrt.root_module.addEmbedPath(page.getDirectory()); // #embed <page.html>
+    _ = page.addCopyFile(b.path("runtime/python/host.py"), "host.py");
+    sbrt.root_module.addEmbedPath(page.getDirectory()); // #embed <page.html>, <host.py>
     sbrt.bundle_compiler_rt = false; // jobs are linked by lld against libgcc
     b.installArtifact(sbrt);
 
@@ -102,24 +109,32 @@ pub fn build(b: *std.Build) void {
         find(b, "codegen/reference", ".c", &.{}),
         layer(b, "reference"),
         find(b, "codegen/build", ".c", &.{}),
+        find(b, "codegen/cuda", ".c", &.{}), // Kernels are texts: no LLVM is needed for them.
         find(b, "driver", ".c", &.{}), // What each command of sbc does with the phases; sbc.c is the table of them.
         scratch,
+        // The interpreter calls Python functions in processes too.
+        find(b, "runtime/python", ".c", &.{}),
     }) |files| sources(b, core, files);
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const embedded = b.addWriteFiles();
     _ = embedded.addCopyFile(b.path("stdlib/functions.decl"), "functions.decl");
-    core.addEmbedPath(embedded.getDirectory()); // #embed <functions.decl>
+    _ = embedded.addCopyFile(b.path("codegen/cuda/device.cuh"), "device.cuh");
+    _ = embedded.addCopyFile(b.path("stdlib/number/math_lanes.h"), "math_lanes.h");
+    _ = embedded.addCopyFile(b.path("runtime/python/host.py"), "host.py");
+    core.addEmbedPath(embedded.getDirectory()); // #embed <functions.decl>, <host.py>, and what kernels include
     const libsbc = b.addLibrary(.{ .name = "sbc", .linkage = .static, .root_module = core });
 
     // Whole, not as an archive, and with its names exported: the interpreter finds functions by name.
     const library = module(b, target, optimize);
     compile(b, library, stdlib, "-fvisibility=default");
+    // C files of users call it where a job counts their memory (codegen/build/user_symbols.h).
+    compile(b, library, &.{"runtime/memory/foreign.c"}, "-fvisibility=default");
     const libstd = b.addObject(.{ .name = "stdlib", .root_module = library });
 
     // Opened with dlopen, with LLVM: loaded for code generation only.
     const gen = module(b, target, optimize);
     for (ir) |files| sources(b, gen, files);
-    sources(b, gen, find(b, "codegen", ".c", &.{ "codegen/reference", "codegen/build" }));
+    sources(b, gen, find(b, "codegen", ".c", &.{ "codegen/reference", "codegen/build", "codegen/cuda" }));
     sources(b, gen, layer(b, "emit"));
     const bitcode = stdlib_bitcode(b, stdlib_hot);
     gen.addEmbedPath(bitcode);
@@ -176,6 +191,9 @@ pub fn build(b: *std.Build) void {
     no_command.expectExitCode(2);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.step.dependOn(&no_command.step);
     b.step("sim", "The simulator of the scheduler, zig-out/bin/sim").dependOn(&b.addInstallArtifact(sim, .{}).step);
+    all.addArg("--waiting");
+    all.addArgs(suites_waiting);
+    all.addArg("--together");
     all.addArgs(suites);
     all.addArg("--alone");
     all.addArgs(suites_wide);

@@ -20,6 +20,8 @@ static void set_dump_ir(Options *o) { o->dump = DUMP_IR; }
 static void set_dump_plan(Options *o) { o->dump = DUMP_PLAN; }
 static void set_dump_llvm(Options *o) { o->dump = DUMP_LLVM; }
 static void set_dump_asm(Options *o) { o->dump = DUMP_ASM; }
+static void set_dump_cuda(Options *o) { o->dump = DUMP_CUDA; }
+static void set_dump_ptx(Options *o) { o->dump = DUMP_PTX; }
 static void set_no_fuse(Options *o) { o->no_fuse = true; }
 static void set_no_cache(Options *o) { o->no_cache = true; }
 static void set_reference(Options *o) { o->reference = true; }
@@ -32,6 +34,7 @@ static void set_version(Options *o) { o->version = true; }
 static void take_output(Options *o, const char *value) { o->output = value; }
 static void take_program(Options *o, const char *value) { o->text = value; }
 static void take_after(Options *o, const char *value) { o->after = value; }
+static void take_python(Options *o, const char *value) { o->python = value; }
 static void take_target(Options *o, const char *value) { o->target = value; }
 
 static const char to_compile[] = " compile ", to_run[] = " run ", to_build[] = " compile run ";
@@ -42,14 +45,16 @@ static const Flag flags[] = {
      "compile: replace a file that is no job"},
     {"-e", nullptr, take_program, to_run, " 'TEXT'", "run: the program itself, in one argument"},
     {"--dump", set_dump_ir, nullptr, to_compile, "",
-     "print the IR; --dump=ast|ir|plan|llvm|asm: another form"},
+     "print the IR; --dump=ast|ir|plan|llvm|asm|cuda|ptx: another form"},
     {"--dump=ast", set_dump_ast, nullptr, to_compile, nullptr, nullptr},
     {"--dump=ir", set_dump_ir, nullptr, to_compile, nullptr, nullptr},
     {"--dump=plan", set_dump_plan, nullptr, to_compile, nullptr, nullptr},
     {"--dump=llvm", set_dump_llvm, nullptr, to_compile, nullptr, nullptr},
     {"--dump=asm", set_dump_asm, nullptr, to_compile, nullptr, nullptr},
+    {"--dump=cuda", set_dump_cuda, nullptr, to_compile, nullptr, nullptr},
+    {"--dump=ptx", set_dump_ptx, nullptr, to_compile, nullptr, nullptr},
     {"--after", nullptr, take_after, to_build, "=PASS",
-     "stop behind this pass; none: before the first one"},
+     "stop after this pass; none: before the first one"},
     {"--explain", set_explain, nullptr, to_compile, "",
      "say what fused, what did not and why, and how much"},
     {"--target", nullptr, take_target, to_build, "=FILE.yaml",
@@ -59,7 +64,9 @@ static const Flag flags[] = {
     {"--engine=compiled", set_compiled, nullptr, to_run, nullptr, nullptr},
     {"--no-cache", set_no_cache, nullptr, to_run, "", "run: compile anew, and keep nothing"},
     {"--no-fuse", set_no_fuse, nullptr, to_build, "",
-     "a border behind every step: the same bytes, slower"},
+     "a border after every step: the same bytes, slower"},
+    {"--python", nullptr, take_python, " test ", "=PATH",
+     "test: the Python interpreter; else that of $VIRTUAL_ENV, else python3"},
     {"--check", set_check, nullptr, " fmt ", "", "fmt: list the files that would change"},
     {"--markdown", set_markdown, nullptr, " doc explain ", "",
      "doc, explain: everything, as a page of docs/"},
@@ -192,7 +199,8 @@ static void unknown_flag(const Options *options, char *const *args) {
     }
     Text fix = TEXT("see sbc --help");
     Text way = job_command(options, args, job_word(options, args, job));
-    if (text_starts(text_of(text), TEXT("--dump="))) fix = TEXT("--dump=ast|ir|plan|llvm|asm");
+    if (text_starts(text_of(text), TEXT("--dump=")))
+        fix = TEXT("--dump=ast|ir|plan|llvm|asm|cuda|ptx");
     else if (near.len) fix = text_format(options->arena, "did you mean '%.*s'?", TEXT_ARG(near));
     else if (job != NO_JOB_OPTION)
         fix = text_format(options->arena, "did you mean: %.*s", TEXT_ARG(way));
@@ -200,6 +208,13 @@ static void unknown_flag(const Options *options, char *const *args) {
         fix = text_format(options->arena, "a param of the program goes to the job: %.*s",
                           TEXT_ARG(way));
     complain(options, DIAG_UNKNOWN_WORD, text_c(options->arena, fix), "unknown option '%s'", text);
+}
+
+// Some flags of one command are options of jobs, too. After `run` such a word is meant for the job.
+static bool is_of_job(const Options *options, const Flag *flag) {
+    return is_run(options) && flag->commands && !strstr(flag->commands, " run ") &&
+           job_option(text_of(flag->text)) != NO_JOB_OPTION &&
+           text_eq(job_options[job_option(text_of(flag->text))].name, text_of(flag->text));
 }
 
 // How many arguments the flag at `args` takes with it: 0 when it is wrong, which was said.
@@ -213,6 +228,7 @@ static int take_flag(Options *options, char *const *args) {
             options->given |= UINT64_C(1) << i;
         if (flag->set && whole) return flag->set(options), 1;
         if (!flag->take || !(whole || equals)) continue;
+        if (is_of_job(options, flag)) break;
         if (equals) return flag->take(options, args[0] + len + 1), 1;
         if (args[1]) return flag->take(options, args[1]), 2;
         complain(options, DIAG_WRONG_USAGE, nullptr, "%s needs a value: %s%s", flag->text,

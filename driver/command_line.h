@@ -7,7 +7,8 @@
 // What the process ends with; docs/reference.md, Commands.
 enum { EXIT_DONE = 0, EXIT_WRONG_PROGRAM = 1, EXIT_WRONG_USAGE = 2, EXIT_MACHINE = 3 };
 
-typedef enum DumpKind { DUMP_NONE, DUMP_AST, DUMP_IR, DUMP_PLAN, DUMP_LLVM, DUMP_ASM } DumpKind;
+typedef enum DumpKind { DUMP_NONE, DUMP_AST, DUMP_IR, DUMP_PLAN, DUMP_LLVM, DUMP_ASM,
+               DUMP_CUDA, DUMP_PTX } DumpKind;
 
 typedef struct Options {
     Arena      *arena;
@@ -19,6 +20,7 @@ typedef struct Options {
     const char *output;          // -o
     const char *after;           // --after=PASS
     const char *target;          // --target=FILE.yaml
+    const char *python;          // --python=PATH
     DumpKind    dump;
     uint64_t    given;           // Flags, by their place in the table.
     bool        json, colour, check_only, help, version;

@@ -7,21 +7,25 @@
 #include "driver/externs.h"
 #include "driver/header.h"
 #include "driver/job_place.h"
+#include "driver/kernels.h"
 #include "driver/read_graph.h"
 #include "ir/pass.h"
 #include "runtime/abi.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 // False: the target file is wrong, which has been said.
-static bool read_levels(const Session *s, unsigned *levels) {
-    const char *target = s->options->target;
+static bool read_target(const Session *s, Target *target) {
+    const char *path = s->options->target;
     TargetMistakes mistakes = {0};
-    *levels = target && strcmp(target, "native") == 0 ? target_native() : LEVELS_BOTH;
-    if (!target || *levels != LEVELS_BOTH) return true;
-    bool good = target_file_read(s->arena, target, levels, &mistakes);
+    *target = (Target){.levels = LEVELS_BOTH};
+    if (!path) return true;
+    if (strcmp(path, "native") == 0) return target->levels = target_native(), true;
+    bool good = target_file_read(s->arena, path, target, &mistakes);
     for (size_t i = 0; i < mistakes.count; i++)
         complain(s->options, DIAG_TARGET_FILE, nullptr, "%.*s", TEXT_ARG(mistakes.items[i]));
     return good;
@@ -58,15 +62,19 @@ int compile_key(const Session *s, const char *cache, const char **key) {
     TextBuf parts = {0};
     ExternFault fault = {0};
     Text build;
-    unsigned levels;
+    Target target;
     ExternFiles externs = extern_files(s->program->graph);
-    if (!read_levels(s, &levels)) return EXIT_WRONG_USAGE;
+    if (!read_target(s, &target)) return EXIT_WRONG_USAGE;
     if (!cache_build_id(s->arena, cache, &build)) {
         complain(s->options, DIAG_NOT_BUILT, nullptr, "the parts of sbc cannot be read");
         return EXIT_MACHINE;
     }
     cache_key_add(&parts, "build", build);
-    add_program(s, &parts, levels);
+    for (uint32_t i = 0; i < target.gpu_count; i++)
+        cache_key_add(&parts, "gpu", text_format(s->arena, "%u", target.gpus[i]));
+    const char *nvrtc = getenv("SBC_NVRTC");  // It says which kernels the job has, if any.
+    cache_key_add(&parts, "nvrtc", text_of(nvrtc ? nvrtc : ""));
+    add_program(s, &parts, target.levels);
     bool good = extern_key(s->arena, &externs, &parts, &fault);
     if (good) *key = cache_key(s->arena, &parts);
     text_buf_free(&parts);
@@ -77,8 +85,14 @@ int compile_key(const Session *s, const char *cache, const char **key) {
 
 typedef struct Work {
     Plan          *plan;
+    Target         target;
     CodegenOptions codegen;
 } Work;
+
+static Kernels kernels_of(Session *s, const Work *work) {
+    CudaSources sources = {work->codegen.paths, work->codegen.sources, s->sources->file_count};
+    return (Kernels){s, work->plan, sources, work->target};
+}
 
 static const char *source_hash(const Session *s) {
     TextBuf parts = {0};
@@ -92,7 +106,8 @@ static const char *source_hash(const Session *s) {
 // False: what is wrong has been said.
 static bool prepare(Session *s, Work *work) {
     *work = (Work){0};
-    if (!read_levels(s, &work->codegen.levels) || !session_optimise(s)) return false;
+    if (!read_target(s, &work->target) || !session_optimise(s)) return false;
+    work->codegen.levels = work->target.levels;
     uint32_t last = s->options->after ? plan_pass_find(text_of(s->options->after)) : 0;
     work->plan = plan_make(s->program->graph, (PlanOptions){.no_fuse = s->options->no_fuse,
                                                             .remarks = s->remarks,
@@ -113,6 +128,8 @@ static bool prepare(Session *s, Work *work) {
     work->codegen.job_name = s->name;
     work->codegen.plan_text = text_c(s->arena, plan_text);
     work->codegen.source_hash = source_hash(s);
+    char folder[PATH_MAX];
+    work->codegen.folder = text_c(s->arena, text_of(getcwd(folder, sizeof folder) ? folder : "."));
     work->codegen.paths = paths;
     work->codegen.sources = texts;
 #ifndef NDEBUG
@@ -140,6 +157,9 @@ int compile_to(Session *s, const char *output) {
     TextBuf error = {0};
     if (!prepare(s, &work)) return EXIT_WRONG_USAGE;
     if (!fits_one_job(s, work.plan)) return EXIT_WRONG_PROGRAM;
+    Kernels kernels = kernels_of(s, &work);
+    int status = kernels_make(&kernels, &work.codegen.kernels);
+    if (status != EXIT_DONE) return status;
     ExternFiles externs = extern_files(s->program->graph);
     ExternHeader header = header_of(s);
     ExternBuild objects;
@@ -156,11 +176,15 @@ static int compile_dump(Session *s) {
     Work work;
     TextBuf buf = {0}, error = {0};
     if (!prepare(s, &work)) return EXIT_WRONG_USAGE;
+    Kernels kernels = kernels_of(s, &work);
+    int status = EXIT_DONE;
     bool ok = true;
     switch (s->options->dump) {
     case DUMP_NONE: case DUMP_AST: break;
     case DUMP_IR: graph_print(&buf, s->program->graph); break;
     case DUMP_PLAN: plan_print(&buf, work.plan); break;
+    case DUMP_CUDA: kernels_print(&kernels, &buf); break;
+    case DUMP_PTX: status = kernels_print_ptx(&kernels, &buf); break;
     case DUMP_LLVM:
         work.codegen.form = CODEGEN_LLVM;
         ok = build_text(s->arena, work.plan, &work.codegen, &buf, &error);
@@ -171,14 +195,18 @@ static int compile_dump(Session *s) {
         break;
     }
     put(stdout, &buf);
-    return ok ? EXIT_DONE : complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+    return ok ? status : complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
 }
 
 static int compile_explain(Session *s) {
     Work work;
     if (!prepare(s, &work)) return EXIT_WRONG_USAGE;
     fputs(work.codegen.plan_text, stdout);
-    return EXIT_DONE;
+    Kernels kernels = kernels_of(s, &work);
+    TextBuf said = {0};
+    int status = kernels_explain(&kernels, &said);
+    put(stdout, &said);
+    return status;
 }
 
 int compile_unnamed(Session *s, int *fd) {

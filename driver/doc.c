@@ -1,6 +1,7 @@
 // sbc doc: the standard library as its declarations describe it.
 #include "driver/commands.h"
 #include "driver/session.h"
+#include "frontend/tensors.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static const BuiltIn built_ins[] = {
      "is a fault.", true},
     {" f32 f64 ", "TYPE(x) -> TYPE", "A number, bool or text as a float.", true},
     {" decimal ", "decimal(x, p, s) -> decimal(p, s)",
-     "A number or text as a decimal of p digits, s of them behind the point.", true},
+     "A number or text as a decimal of p digits, s of them after the point.", true},
     {" str ", "str(x) -> str", "The text of a value, as text sinks write it.", false},
     {" bytes ", "bytes(x: str) -> bytes", "The UTF-8 bytes of a text.", false},
     {" date timestamp timestamp_s timestamp_ms timestamp_us timestamp_ns ", "TYPE(x) -> TYPE",
@@ -125,6 +126,21 @@ static bool same_word(Text a, Text b) {
     return same;
 }
 
+// The functions of whole tensors, as declarations: what is printed of them.
+static const DeclTable *tensor_table(Arena *arena) {
+    DeclTable *table = arena_new_of(arena, DeclTable);
+    for (size_t i = 0; i < TENSOR_FN_COUNT; i++) {
+        const TensorFn *fn = &tensor_functions[i];
+        Text *example = arena_new_of(arena, Text);
+        *example = text_of(fn->example);
+        Decl decl = {.name = text_of(fn->name), .signature = text_of(fn->signature),
+                     .doc = text_of(fn->doc), .group = TEXT("Tensors"), .examples = example,
+                     .example_count = 1, .fn.traits = fn->fallible ? FN_FALLIBLE : 0};
+        arena_push(arena, table->items, table->count, table->cap, decl);
+    }
+    return table;
+}
+
 // Each group once, in the order of the declarations.
 static void print_all(TextBuf *buf, const DeclTable *table,
                       void (*print)(TextBuf *, const DeclTable *, Text group)) {
@@ -138,36 +154,51 @@ static void print_all(TextBuf *buf, const DeclTable *table,
     }
 }
 
-static void print_markdown(TextBuf *buf, const DeclTable *table) {
+static void print_markdown(TextBuf *buf, const DeclTable *table, const DeclTable *tensors) {
     text_buf_add(buf, TEXT("# Functions\n\nMade by `sbc doc --markdown` from "
-                           "`stdlib/functions.decl`. The tests run the examples; each is true.\n"));
+                           "`stdlib/functions.decl` and `frontend/tensors.def`. The tests run the "
+                           "examples; each is true.\n"));
     print_all(buf, table, print_markdown_group);
+    print_all(buf, tensors, print_markdown_group);
 }
 
-static bool print_one(TextBuf *buf, const Options *options, const DeclTable *table,
-                      const char *word) {
-    size_t count = 0, before = buf->len;
-    if (before) text_buf_char(buf, '\n');
-    size_t begin = buf->len;
-    bool built_in = print_built_ins(buf, word);
+// All functions of that name, or the group. False: there is none.
+static bool print_found(TextBuf *buf, const DeclTable *table, const char *word, bool first) {
+    size_t count = 0;
     const Decl *decl = declare_find(table, text_of(word), &count);
     for (size_t i = 0; i < count; i++) {
-        if (buf->len > begin) text_buf_char(buf, '\n');
+        if (!first) text_buf_char(buf, '\n');
         print_function(buf, &decl[i]);
+        first = false;
     }
-    for (size_t i = 0; !count && !built_in && i < table->count; i++) {
+    for (size_t i = 0; !count && i < table->count; i++) {
         if (!same_word(table->items[i].group, text_of(word))) continue;
         print_group(buf, table, table->items[i].group);
         return true;
     }
-    if (count || built_in) return true;
+    return count > 0;
+}
+
+static bool print_one(TextBuf *buf, const Options *options, const DeclTable *table,
+                      const char *word) {
+    const DeclTable *tensors = tensor_table(options->arena);
+    size_t before = buf->len;
+    if (before) text_buf_char(buf, '\n');
+    size_t begin = buf->len;
+    bool built_in = print_built_ins(buf, word);
+    bool found = print_found(buf, table, word, buf->len == begin);
+    found |= print_found(buf, tensors, word, buf->len == begin);
+    if (found || built_in) return true;
     buf->len = before;
-    Text *names = arena_new_array(options->arena, Text, 2 * table->count + 1);
+    Text *names = arena_new_array(options->arena, Text, 2 * table->count + TENSOR_FN_COUNT + 1);
     for (size_t i = 0; i < table->count; i++) {
         names[2 * i] = table->items[i].name;
         names[2 * i + 1] = table->items[i].group;
     }
-    complain_unknown(options, "function or group", word, names, 2 * table->count);
+    size_t count = 2 * table->count;
+    names[count++] = TEXT("Tensors");
+    count += tensor_function_names(names + count);
+    complain_unknown(options, "function or group", word, names, count);
     return false;
 }
 
@@ -176,8 +207,11 @@ int doc_command(const Options *options) {
     const DeclTable *table = declare_stdlib(s.arena, s.types, s.diags);
     TextBuf buf = {0};
     int status = EXIT_DONE;
-    if (options->markdown) print_markdown(&buf, table);
-    else if (!options->file_count) print_all(&buf, table, print_group);
+    if (options->markdown) print_markdown(&buf, table, tensor_table(s.arena));
+    else if (!options->file_count) {
+        print_all(&buf, table, print_group);
+        print_all(&buf, tensor_table(s.arena), print_group);
+    }
     for (size_t i = 0; i < options->file_count; i++)
         if (!print_one(&buf, options, table, options->files[i])) status = EXIT_WRONG_USAGE;
     put(stdout, &buf);

@@ -13,10 +13,14 @@ static Span span_of_file(const Session *s, Text path) {
     return nowhere;
 }
 
-// Null: the text of a graph declares nothing.
+// The declaration that asks for it, or for a function of this name whose state it makes. Null: the
+// text of a graph declares nothing.
 static const ExternFn *extern_of(const Session *s, const FnRef *ref) {
-    for (size_t i = 0; i < s->program->extern_count; i++)
-        if (s->program->externs[i].ref == ref) return &s->program->externs[i];
+    for (size_t i = 0; i < s->program->extern_count; i++) {
+        const FnRef *own = s->program->externs[i].ref;
+        if (text_eq(own->name, ref->name) && text_eq(own->file, ref->file))
+            return &s->program->externs[i];
+    }
     return nullptr;
 }
 
@@ -82,6 +86,7 @@ static ExternFiles declared_files(const Session *s) {
     for (size_t i = 0; i < s->program->extern_count; i++) {
         const FnRef *ref = s->program->externs[i].ref;
         bool known = false;
+        if (ref->traits & FN_PYTHON) continue;
         for (size_t j = 0; j < files.count; j++) known |= text_eq(files.paths[j], ref->file);
         if (!known) arena_push(s->arena, files.paths, files.count, files.cap, ref->file);
         arena_push(s->arena, files.fns, files.fn_count, files.fn_cap, ref);

@@ -1,5 +1,7 @@
 #include "driver/header.h"
 
+#include "driver/header_arrow.h"
+
 #include "runtime/abi.h"
 
 // As users write a type, and without any header.
@@ -42,9 +44,35 @@ static bool gives_status(const ExternFn *fn) {
     return fn->ref->traits & (FN_FALLIBLE | FN_MAYBE);
 }
 
+// A function over batches. The structs are declared first, so that they mean the same inside the
+// prototype as in the C file.
+static void print_batch_prototype(TextBuf *buf, const ExternFn *fn, Spelling spelling) {
+    Text symbol = fn->ref->symbol;
+    bool named = spelling == NAMED;
+    if (fn->ref->traits & FN_STATE)
+        text_buf_format(buf, named ? "void *%.*s_init(struct SbBatch *batch);\n"
+                                     "void %.*s_close(void *state);\n"
+                                   : "struct SbBatch; void *(%.*s_init)(struct SbBatch *); "
+                                     "void (%.*s_close)(void *); ",
+                        TEXT_ARG(symbol), TEXT_ARG(symbol));
+    if (named)
+        text_buf_format(buf, "int32_t %.*s(const struct ArrowSchema *schema, "
+                             "struct ArrowArray *rows,\n    struct ArrowArray *result, "
+                             "struct SbBatch *batch);", TEXT_ARG(symbol));
+    else
+        text_buf_format(buf, "struct ArrowSchema; struct ArrowArray; struct SbBatch; "
+                             "__INT32_TYPE__ (%.*s)(const struct ArrowSchema *, "
+                             "struct ArrowArray *, struct ArrowArray *, struct SbBatch *);",
+                        TEXT_ARG(symbol));
+}
+
 // NAMED: with the names of the parameters. BUILT_IN: without, and what the C file has made of the
 // name of the function by a macro does not matter.
 static void print_prototype(TextBuf *buf, const ExternFn *fn, Spelling spelling) {
+    if (fn->ref->traits & FN_BATCH) {
+        print_batch_prototype(buf, fn, spelling);
+        return;
+    }
     bool status = gives_status(fn), named = spelling == NAMED;
     text_buf_format(buf, named ? "%s %.*s(" : "%s (%.*s)(",
                     status ? named ? "int32_t" : "__INT32_TYPE__" : c_type(fn->result, spelling),
@@ -61,6 +89,23 @@ static void print_prototype(TextBuf *buf, const ExternFn *fn, Spelling spelling)
     text_buf_add(buf, fn->param_count || status ? TEXT(");") : TEXT("void);"));
 }
 
+// The formats of the columns and of the result, and the prototype.
+static void print_batch(TextBuf *buf, const ExternFn *fn) {
+    text_buf_format(buf, ", over batches%s%s\n// rows:",
+                    fn->ref->traits & FN_FALLIBLE ? "; batch->errors rejects rows" : "",
+                    fn->ref->traits & FN_ALONE ? "; one call at a time" : "");
+    for (uint32_t i = 0; i < fn->param_count; i++) {
+        text_buf_format(buf, " %.*s ", TEXT_ARG(fn->params[i].name));
+        header_arrow_format(buf, fn->params[i].type);
+        text_buf_char(buf, ',');
+    }
+    text_buf_add(buf, TEXT(" result: "));
+    header_arrow_format(buf, fn->result);
+    text_buf_char(buf, '\n');
+    print_batch_prototype(buf, fn, NAMED);
+    text_buf_char(buf, '\n');
+}
+
 // The declaration as the program has it, and the prototype.
 static void print_function(TextBuf *buf, const ExternFn *fn) {
     text_buf_format(buf, "\n// %.*s(", TEXT_ARG(fn->ref->name));
@@ -70,6 +115,10 @@ static void print_function(TextBuf *buf, const ExternFn *fn) {
     }
     text_buf_add(buf, TEXT(") -> "));
     type_print(buf, fn->result);
+    if (fn->ref->traits & FN_BATCH) {
+        print_batch(buf, fn);
+        return;
+    }
     if (gives_status(fn))
         text_buf_format(buf, "; returns %s", !(fn->ref->traits & FN_MAYBE) ? "SB_OK or SB_FAILED"
                         : fn->ref->traits & FN_FALLIBLE ? "SB_OK, SB_NULL or SB_FAILED"
@@ -108,24 +157,31 @@ static Text header_text(const Session *s) {
                     "enum { SB_FAILED = %d };  // The row is rejected with SB7027\n"
                     "#endif\n",
                     s->name, SB_OK, SB_NULL, SB_FAULT_EXTERN_FAILED);
+    bool batches = false;
     for (size_t i = 0; i < s->program->extern_count; i++)
-        print_function(&buf, &s->program->externs[i]);
+        batches |= (s->program->externs[i].ref->traits & (FN_BATCH | FN_PYTHON)) == FN_BATCH;
+    if (batches) text_buf_add(&buf, header_arrow_structs());
+    for (size_t i = 0; i < s->program->extern_count; i++)
+        if (!(s->program->externs[i].ref->traits & FN_PYTHON))
+            print_function(&buf, &s->program->externs[i]);
     return text_buf_take(&buf, s->arena);
 }
 
 ExternHeader header_of(const Session *s) {
     size_t count = s->program->extern_count;
     ExternDecl *decls = arena_new_array(s->arena, ExternDecl, count + 1);
+    size_t made = 0;
     for (size_t i = 0; i < count; i++) {
         const ExternFn *fn = &s->program->externs[i];
+        if (fn->ref->traits & FN_PYTHON) continue;
         Span span = fn->name_span;
         TextBuf buf = {0};
         print_prototype(&buf, fn, BUILT_IN);
-        decls[i] = (ExternDecl){.ref = fn->ref, .prototype = text_buf_take(&buf, s->arena),
-                                .path = s->sources->files[span.file].path,
-                                .line = source_position(s->sources, span.file, span.start).line};
+        unsigned line = source_position(s->sources, span.file, span.start).line;
+        decls[made++] = (ExternDecl){.ref = fn->ref, .prototype = text_buf_take(&buf, s->arena),
+                                     .path = s->sources->files[span.file].path, .line = line};
     }
-    return (ExternHeader){header_text(s), decls, count};
+    return (ExternHeader){header_text(s), decls, made};
 }
 
 int header_command(const Options *options) {

@@ -85,8 +85,10 @@ static bool judge_group(Arena *arena, const ConstantText *asked, ConstantFault *
 static bool judge_path(SbStr path, ConstantFault *fault) {
     int64_t at = sb_json_path_fault(path);
     if (at < 0) return true;
-    fault->position = (size_t)at;
-    fault->message = TEXT("the path goes wrong here");
+    bool root = path.ptr[0] == '$';
+    fault->position = root ? 0 : (size_t)at;
+    fault->message = root ? TEXT("a path begins with a key; one that is $ stands in quotes")
+                          : TEXT("the path goes wrong here");
     return false;
 }
 

@@ -69,8 +69,11 @@ static int interpret(Session *s) {
     if (!session_optimise(s)) return EXIT_WRONG_USAGE;
     if (!extern_load(s->arena, &externs, &header, &fault))
         return externs_complain(s, &fault);
-    return reference_run(&(ReferenceRun){.graph = s->program->graph, .args = s->options->job_args,
-                                         .arg_count = s->options->job_arg_count});
+    int status = reference_run(&(ReferenceRun){.graph = s->program->graph,
+                                               .args = s->options->job_args,
+                                               .arg_count = s->options->job_arg_count});
+    reference_python_close();
+    return status;
 }
 
 static int go(Session *s, int fd) {
@@ -112,7 +115,7 @@ int run_command(const Options *options) {
     Session s = session_new(options);
     if (options->file_count + (options->text != nullptr) != 1) {
         complain(options, DIAG_WRONG_USAGE, "sbc run FILE -- --threads=1",
-                 "run takes one file, or -e 'TEXT'; options of the job go behind --");
+                 "run takes one file, or -e 'TEXT'; options of the job go after --");
         return EXIT_WRONG_USAGE;
     }
     bool loaded = options->text ? session_take(&s, text_of(options->text))

@@ -93,7 +93,7 @@ bool session_optimise(Session *s) {
     if (!none && !passes_run(&context, over_plan ? nullptr : after))
         return complain_no_pass(s, after), false;
     if (after && !over_plan && passed > pass_find(text_of(after))) {
-        complain(s->options, DIAG_WRONG_USAGE, "leave --after out", "%s is behind pass %s already",
+        complain(s->options, DIAG_WRONG_USAGE, "leave --after out", "%s is after pass %s already",
                  s->name, passes[passed - 1].name);
         return false;
     }

@@ -229,7 +229,7 @@ static void run_expects(const Session *s, const TestBlock *test, TextBuf *buf) {
     }
     for (uint32_t i = 0; i < test->row_count; i++) {
         const TestRows *rows = &test->rows[i];
-        ReferenceTable got = {.op = rows->flow};
+        ReferenceTable got = {.op = rows->flow, .python = s->options->python};
         TextBuf error = {0};
         if (!rows->expect) continue;
         if (reference_table(graph, s->arena, given, given_count, &got, &error)) {
@@ -267,6 +267,7 @@ static int test_one(const Options *options, const char *path, Tally *tally) {
         return externs_complain(&s, &fault);
     unsigned failed = tally->failed;
     for (size_t i = 0; i < s.program->test_count; i++) run_test(&s, &s.program->tests[i], tally);
+    reference_python_close();
     if (!s.program->test_count) printf("        %s has no tests\n", path);
     return tally->failed > failed ? EXIT_WRONG_PROGRAM : EXIT_DONE;
 }

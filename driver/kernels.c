@@ -1,0 +1,210 @@
+#include "driver/kernels.h"
+
+#include "codegen/build/cache.h"
+#include "codegen/cuda/codes.h"
+#include "driver/commands.h"
+
+// A unit for each stage that has kernels.
+typedef struct Units {
+    CudaUnit *items;
+    uint32_t *stages;
+    size_t    count;
+} Units;
+
+static Units render(const Kernels *kernels) {
+    Arena *arena = kernels->session->arena;
+    const Plan *plan = kernels->plan;
+    Units units = {arena_new_array(arena, CudaUnit, plan->stage_count + 1),
+                   arena_new_array(arena, uint32_t, plan->stage_count + 1), 0};
+    for (size_t i = 0; i < plan->stage_count; i++) {
+        if (!plan->stages[i].kernels.op_count) continue;
+        units.items[units.count] = cuda_render(arena, plan, &plan->stages[i], kernels->sources);
+        units.stages[units.count++] = (uint32_t)i;
+    }
+    return units;
+}
+
+void kernels_print(const Kernels *kernels, TextBuf *out) {
+    cuda_print(out, kernels->session->arena, kernels->plan, kernels->sources);
+}
+
+// ---- architectures ------------------------------------------------------------------------------
+
+typedef struct Architectures {
+    const unsigned *items;
+    size_t          count;
+} Architectures;
+
+static Architectures architectures(const Kernels *kernels) {
+    const Target *target = &kernels->target;
+    if (target->gpu_count) return (Architectures){target->gpus, target->gpu_count};
+    return (Architectures){cuda_architectures, cuda_architecture_count};
+}
+
+static unsigned least_of(const Kernels *kernels) {
+    Architectures all = architectures(kernels);
+    unsigned least = all.items[0];
+    for (size_t i = 1; i < all.count; i++)
+        if (all.items[i] < least) least = all.items[i];
+    return least;
+}
+
+// An exit code; what is wrong was said.
+static int complain_of_unknown(const Kernels *kernels, const CudaCompiler *compiler) {
+    Architectures all = architectures(kernels);
+    for (size_t i = 0; i < all.count; i++) {
+        TextBuf error = {0};
+        if (cuda_compiler_knows(compiler, all.items[i], &error)) continue;
+        return complain_of(kernels->session->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
+    }
+    return EXIT_DONE;
+}
+
+// ---- compiling ----------------------------------------------------------------------------------
+
+int kernels_print_ptx(const Kernels *kernels, TextBuf *out) {
+    const Session *s = kernels->session;
+    CudaCompiler compiler;
+    TextBuf error = {0};
+    Units units = render(kernels);
+    if (!units.count) return EXIT_DONE;
+    if (!cuda_compiler_open(&compiler, s->arena, &error))
+        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+    int status = complain_of_unknown(kernels, &compiler);
+    unsigned least = least_of(kernels);
+    for (size_t i = 0; i < units.count && status == EXIT_DONE; i++) {
+        CudaCode code;
+        if (!cuda_compile_ptx(&compiler, s->arena, units.items[i].text, least, &code, &error))
+            return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+        text_buf_add(out, code.bytes);
+    }
+    return status;
+}
+
+// A task for each unit and architecture, those of a unit side by side. An exit code.
+static int compile(const Kernels *kernels, const CudaCompiler *compiler, Units units,
+                   CudaTask **tasks) {
+    const Session *s = kernels->session;
+    Architectures all = architectures(kernels);
+    size_t count = units.count * all.count;
+    int status = complain_of_unknown(kernels, compiler);
+    if (status != EXIT_DONE) return status;
+    *tasks = arena_new_array(s->arena, CudaTask, count + 1);
+    for (size_t i = 0; i < count; i++)
+        (*tasks)[i] = (CudaTask){.unit = units.items[i / all.count].text,
+                                 .architecture = all.items[i % all.count]};
+    const char *folder = s->options->no_cache ? nullptr : cache_folder(s->arena);
+    bool good = cuda_compile_all(compiler, s->arena, folder, *tasks, count);
+    for (size_t i = 0; i < count && !good; i++) {
+        if (!(*tasks)[i].error.len) continue;
+        TextBuf error = {0};
+        text_buf_add(&error, (*tasks)[i].error);
+        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+    }
+    return EXIT_DONE;
+}
+
+// The kernels of a stage as PTX, which later GPUs run.
+static bool add_ptx(const Kernels *kernels, const CudaCompiler *compiler, Text unit,
+                    CudaPart *part) {
+    const Session *s = kernels->session;
+    TextBuf error = {0};
+    CudaCode code;
+    part->architecture = least_of(kernels);
+    part->is_ptx = true;
+    bool good = cuda_compile_ptx(compiler, s->arena, unit, part->architecture, &code, &error);
+    part->bytes = (Text){code.bytes.at, code.bytes.len + 1};  // The driver wants its zero.
+    complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+    return good;
+}
+
+static bool fill(const Kernels *kernels, const CudaCompiler *compiler, Units units,
+                 const CudaTask *tasks, CodegenKernels *made) {
+    Arena *arena = kernels->session->arena;
+    size_t count = architectures(kernels).count;
+    for (size_t i = 0; i < units.count; i++) {
+        CudaPart *parts = arena_new_array(arena, CudaPart, count + 1);
+        for (size_t a = 0; a < count; a++)
+            parts[a] = (CudaPart){tasks[i * count + a].architecture, false,
+                                  tasks[i * count + a].code.bytes};
+        if (!add_ptx(kernels, compiler, units.items[i].text, &parts[count])) return false;
+        made[units.stages[i]] = (CodegenKernels){&units.items[i], parts, count + 1};
+    }
+    return true;
+}
+
+int kernels_make(const Kernels *kernels, const CodegenKernels **made) {
+    const Session *s = kernels->session;
+    CudaCompiler compiler;
+    CudaTask *tasks;
+    TextBuf error = {0};
+    Units units = render(kernels);
+    *made = nullptr;
+    if (!units.count) return EXIT_DONE;
+    if (!cuda_compiler_open(&compiler, s->arena, &error)) {
+        bool wanted = kernels->target.gpu_count;
+        return complain_of(s->options, wanted ? DIAG_NOT_BUILT : DIAG_NO_KERNELS, &error,
+                           wanted ? EXIT_MACHINE : EXIT_DONE);
+    }
+    int status = compile(kernels, &compiler, units, &tasks);
+    if (status != EXIT_DONE) return status;
+    CodegenKernels *all = arena_new_array(s->arena, CodegenKernels, kernels->plan->stage_count + 1);
+    if (!fill(kernels, &compiler, units, tasks, all)) return EXIT_MACHINE;
+    *made = all;
+    return EXIT_DONE;
+}
+
+// ---- explaining ---------------------------------------------------------------------------------
+
+static size_t row_bytes(const CudaColumn *columns, size_t count) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const Type *type = columns[i].type;
+        uint64_t elements = type->kind == TYPE_TENSOR ? type_elements(type) : 1;
+        bytes += elements * type_size(type_base(type_element(type))) + type->nullable;
+    }
+    return bytes;
+}
+
+static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaTask *tasks,
+                           size_t count) {
+    text_buf_format(out, "    %.*s goes over %s, %u at a time\n", TEXT_ARG(kernel->name),
+                    kernel->shape ? "elements" : "rows", kernel->width);
+    // A byte more comes back: whether the CPU has to judge the row.
+    text_buf_format(out, "        takes %zu bytes of a row, gives %zu\n",
+                    row_bytes(kernel->inputs, kernel->input_count),
+                    row_bytes(kernel->outputs, kernel->output_count) + 1);
+    for (size_t t = 0; t < count; t++)
+        for (size_t u = 0; u < tasks[t].code.use_count; u++) {
+            const CudaUse *use = &tasks[t].code.uses[u];
+            if (!text_eq(use->kernel, kernel->name)) continue;
+            text_buf_format(out, "        sm_%u: %u registers, %u bytes spilled\n",
+                            tasks[t].architecture, use->registers, use->spill_bytes);
+        }
+}
+
+int kernels_explain(const Kernels *kernels, TextBuf *out) {
+    const Session *s = kernels->session;
+    CudaCompiler compiler;
+    CudaTask *tasks = nullptr;
+    TextBuf error = {0};
+    Units units = render(kernels);
+    if (!units.count) return EXIT_DONE;
+    bool there = cuda_compiler_open(&compiler, s->arena, &error);
+    if (!there && kernels->target.gpu_count)
+        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+    int status = there ? compile(kernels, &compiler, units, &tasks) : EXIT_DONE;
+    if (status != EXIT_DONE) return status;
+    size_t count = there ? architectures(kernels).count : 0;
+    text_buf_add(out, TEXT("kernels"));
+    if (!there) text_buf_format(out, ", not compiled: %.*s", (int)error.len, error.at);
+    text_buf_char(out, '\n');
+    text_buf_free(&error);
+    for (size_t i = 0; i < units.count; i++) {
+        text_buf_format(out, "stage %u\n", units.stages[i]);
+        for (size_t k = 0; k < units.items[i].kernel_count; k++)
+            explain_kernel(out, &units.items[i].kernels[k], tasks ? tasks + i * count : nullptr,
+                           count);
+    }
+    return EXIT_DONE;
+}
