@@ -3,6 +3,9 @@
 # UBSan; jobs on several threads under ThreadSanitizer; jobs under valgrind. Everything is built by
 # clang-22 (zig cannot link the runtimes of the sanitizers) into build/sanitize/, file by file when
 # something is newer. One line a test; a failure prints the end of its log.
+#
+# usage: tests/sanitize.sh          all of that
+#        tests/sanitize.sh races    end-to-end cases under ThreadSanitizer, with threads and workers
 set -u
 cd "$(dirname "$0")/.." || exit 2
 work=$PWD/build/sanitize
@@ -294,6 +297,11 @@ tsan_resume() {
     done
 }
 
+# The end-to-end cases on several threads and in workers.
+tsan_e2e() {
+    PATH=$work/tsan/path:$PATH SBC=$COMPILER setarch -R tests/e2e/run.py --races
+}
+
 # ---- valgrind ----------------------------------------------------------------------------------
 
 # valgrind 3.19 knows x86-64-v3, which a job falls back to on a CPU that says no more.
@@ -310,6 +318,11 @@ COMPILER=${SBC:-$PWD/zig-out/bin/sbc}
 for tool in clang-22 "$LLVM/bin/llvm-ar" "$LLVM/include/llvm-c/Core.h" "$COMPILER"; do
     command -v "$tool" >/dev/null || [ -e "$tool" ] || { skip sanitizers "$tool is missing"; finish; }
 done
+if [ "${1:-}" = races ]; then
+    need "tsan build" "$work/tsan.log" build_tsan
+    check "tsan e2e" "$work/tsan.e2e.log" tsan_e2e
+    finish
+fi
 data
 need "asan build" "$work/asan.log" build_asan
 unit_tests

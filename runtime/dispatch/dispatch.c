@@ -471,11 +471,12 @@ void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
 
 // ---- signals --------------------------------------------------------------------------------
 
-// Has the stage, a root that is not over, taken all of its input? A zip takes none of its own.
+// Has the stage, a root that is not over, taken all of its input? A zip takes none of its own. Who
+// takes a unit just now may find that there is none.
 static bool took_all(const Dispatch *d, uint32_t root) {
     const StageRun *run = &d->runs[root];
     bool zip = d->plan->plan.stages[root].kind == STAGE_ZIP;
-    return zip || (stage_is_open(run) && units_over(&run->units));
+    return zip || (run->taking == 0 && stage_is_open(run) && units_over(&run->units));
 }
 
 // No unit of the root begins any more. A bound also ends the zips that its rows come into, so a

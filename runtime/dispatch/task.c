@@ -93,12 +93,14 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
     while (taken == UNIT_LATER && !d->stop) {
         run->units.must = flow->asked && d->own->busy == 1 && d->own->far_count == 0;
         flow_limit_buffer(d, flow);
+        run->taking++;
         pthread_mutex_unlock(&d->lock);
         taken = flow->again ? again_find(flow, &trouble)
                             : units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
         bool text = flow->task->buffer.asks > 0;
         if (taken == UNIT_LATER && flow->asked && !text) usleep(WAIT_MICROS);
         pthread_mutex_lock(&d->lock);
+        run->taking--;
         if (taken == UNIT_LATER && (flow_wants_text(flow) || flow_wants_back(flow))) return;
     }
     if (flow->again) again_found(d, flow, taken, &trouble);

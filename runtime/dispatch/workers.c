@@ -369,7 +369,8 @@ static void on_tick(void *self, int64_t now_ns) {
         watch_birth(w, node);
         ping(w, node);
     }
-    fleet_note(w);
+    // Once it closes, who reaps the processes holds no lock.
+    if (!w->closing) fleet_note(w);
     pthread_mutex_unlock(&w->d->lock);
 }
 

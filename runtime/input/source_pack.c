@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_FIELDS(NUMBER) \
-    NUMBER(stream) NUMBER(opened) NUMBER(size) NUMBER(field_count) NUMBER(begin) NUMBER(begin_lines)
+#define PLAIN_FIELDS(NUMBER) \
+    NUMBER(size) NUMBER(opened) NUMBER(field_count) NUMBER(begin) NUMBER(begin_lines)
 
+// Size and header of a stream are known to the task that reads it, perhaps just now in another
+// thread. So they stay in the process.
 static void pack_file(Text *text, const SourceFile *is) {
     pack_string(text, is->path);
-    FILE_FIELDS(PACK_NUMBER)
+    pack_number(text, is->stream);
     pack_bytes(text, (const char *)&is->about, sizeof is->about);
+    if (is->stream) return;
+    PLAIN_FIELDS(PACK_NUMBER)
     pack_bytes(text, (const char *)is->fields, is->field_count * (int64_t)sizeof *is->fields);
 }
 
@@ -20,18 +24,24 @@ void source_pack(Text *text, const Source *source) {
     for (uint32_t i = 0; i < source->file_count; i++) pack_file(text, &source->files[i]);
 }
 
+static bool unpack_plain(Unpack *from, SourceFile *is) {
+    PLAIN_FIELDS(UNPACK_NUMBER)
+    SbStr fields = unpack_bytes(from);
+    if (from->bad) return false;
+    is->fields = malloc((size_t)fields.len + 1);
+    if (is->fields && fields.len > 0) memcpy(is->fields, fields.ptr, (size_t)fields.len);
+    return is->fields && fields.len == is->field_count * (int64_t)sizeof *is->fields;
+}
+
 static bool unpack_file(Unpack *from, char **path, SourceFile *is) {
     const char *name = unpack_string(from);
-    FILE_FIELDS(UNPACK_NUMBER)
-    SbStr about = unpack_bytes(from), fields = unpack_bytes(from);
+    is->stream = unpack_number(from) != 0;
+    SbStr about = unpack_bytes(from);
     is->fd = -1;
     if (from->bad || about.len != sizeof is->about) return false;
     memcpy(&is->about, about.ptr, sizeof is->about);
     is->path = *path = glob_copy(name);
-    is->fields = malloc((size_t)fields.len + 1);
-    if (is->fields && fields.len > 0) memcpy(is->fields, fields.ptr, (size_t)fields.len);
-    return *path && is->fields &&
-           fields.len == is->field_count * (int64_t)sizeof *is->fields;
+    return *path && (is->stream || unpack_plain(from, is));
 }
 
 bool source_unpack(Unpack *from, Source *source) {

@@ -45,6 +45,7 @@ typedef struct StageRun {
     // The dispatch's lock guards all below.
     RunState       state;
     bool           exhausted;   // No more units.
+    uint32_t       taking;      // Threads that take a unit now, without the lock.
     bool           asked;       // It has asked ahead, or need not.
     bool           asking;      // A thread asks ahead now.
     uint64_t       launched;    // Units.

@@ -13,9 +13,14 @@
 
 // ---- the space ----------------------------------------------------------------------------------
 
-// Where programs have nothing: the first for most, the second for those of ThreadSanitizer.
+// Where programs have nothing. ThreadSanitizer keeps its shadow in most of these places, and takes an
+// address there for no address.
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+static const uintptr_t bases[] = {UINT64_C(0x7d0000000000)};
+#else
 static const uintptr_t bases[] = {UINT64_C(0x200000000000), UINT64_C(0x7d0000000000),
                                   UINT64_C(0x300000000000), UINT64_C(0x100000000000)};
+#endif
 
 static void *map(char *at, int64_t bytes, int protection, int fd) {
     int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;

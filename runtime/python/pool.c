@@ -139,14 +139,20 @@ static bool greet(char letter, const char *words, PythonFault *fault) {
     return fault_set(fault, PYTHON_FAULT_START, "%s is not whole: %s", pool.interpreter, words);
 }
 
+// Several calls may be the first one at the same time.
+static bool know_interpreter(PythonFault *fault) {
+    pthread_mutex_lock(&pool.lock);
+    bool known = pool.interpreter[0] ||
+                 find_interpreter(pool.setup.interpreter, pool.interpreter, fault);
+    if (!known) pool.interpreter[0] = '\0';
+    pthread_mutex_unlock(&pool.lock);
+    return known;
+}
+
 // A process with all functions. nullptr: `fault` says why.
 static PyProcess *begin(PythonFault *fault) {
     char words[WORDS_MAX], letter = 0;
-    if (!pool.interpreter[0] &&
-        !find_interpreter(pool.setup.interpreter, pool.interpreter, fault)) {
-        pool.interpreter[0] = '\0';
-        return nullptr;
-    }
+    if (!know_interpreter(fault)) return nullptr;
     PyProcess *process = process_begin(pool.interpreter, &letter, words);
     if (!process) {
         fault_set(fault, PYTHON_FAULT_START, "%s does not run as a Python interpreter: %s",

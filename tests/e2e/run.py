@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """run.py: runs the end-to-end cases and the examples; tests/README.md says how to write one.
 
-usage: tests/e2e/run.py [--update] [--keep] [--brief] [CASE...]
+usage: tests/e2e/run.py [--update] [--keep] [--brief | --races] [CASE...]
 
 Each is run by the reference interpreter, and compiled with and without fusion on 1 and 4 threads
 with three partition sizes, and once more with breakers that put every few rows on disk. All of them must leave the bytes that the case holds.
 --brief compiles each once, for the least CPU level, and runs it in two ways, for builds that are slow.
+--races does so too, with several threads or processes in all ways, for ThreadSanitizer.
 """
 import concurrent.futures
 import difflib
@@ -40,6 +41,8 @@ RUNS = [(threads, partition, {}, ()) for threads in THREADS for partition in PAR
        [("4", "200", {}, WORKERS)] + \
        [(threads, PARTITIONS[1], SPILLS, ()) for threads in THREADS]
 BRIEF_RUNS = [("4", "200", {}, ()), ("1", "4MiB", SPILLS, ())]
+RACE_RUNS = [("4", "16", {}, ()), ("4", "200", {}, WORKERS), ("4", "200", SPILLS, ())]
+SLOW_BUILDS = {"--brief": BRIEF_RUNS, "--races": RACE_RUNS}
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # Modules leave no files.
 SECONDS_MAX = 180   # The slowest takes 40 s with AddressSanitizer, beside nothing else.
 DIFF_LINES_MAX = 14
@@ -103,10 +106,10 @@ def start(command, folder, stdin, more=None):
 class Runner:
     """One case in all its ways."""
 
-    def __init__(self, case, work, brief):
+    def __init__(self, case, work, slow_ways):
         self.case, self.work = case, work
-        self.fusions, self.ways = (FUSIONS[:1], BRIEF_RUNS) if brief else (FUSIONS, RUNS)
-        self.level_fused = LEVEL_LEAST if brief else level_here()  # valgrind and sanitizers know the least.
+        self.fusions, self.ways = (FUSIONS[:1], slow_ways) if slow_ways else (FUSIONS, RUNS)
+        self.level_fused = LEVEL_LEAST if slow_ways else level_here()  # valgrind and sanitizers know the least.
         self.runs = 0
 
     def folder(self):
@@ -209,10 +212,10 @@ def compare(way, expected, code, result):
     return "\n".join([f"  {way}:", *report]) if report else ""
 
 
-def judge(case, work, update, brief):
+def judge(case, work, update, slow_ways):
     """Runs a case; gives the reports of the ways in which it differs."""
     os.makedirs(work)
-    runner = Runner(case, work, brief)
+    runner = Runner(case, work, slow_ways)
     reports = []
     expected, code = case.expected, case.exit_code()
     if "skip_reference" not in case.settings:
@@ -240,7 +243,8 @@ def find(names):
 
 
 def main(arguments):
-    update, keep, brief = (option in arguments for option in ("--update", "--keep", "--brief"))
+    update, keep = (option in arguments for option in ("--update", "--keep"))
+    slow_ways = next((ways for option, ways in SLOW_BUILDS.items() if option in arguments), None)
     names = [a[:-len(".case")] if a.endswith(".case") else a for a in arguments
              if not a.startswith("--")]
     chosen = find(names)
@@ -248,7 +252,7 @@ def main(arguments):
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         tasks = [(case, pool.submit(judge, case, os.path.join(work, case.name), update,
-                                    brief))
+                                    slow_ways))
                  for case in chosen]
         for case, task in tasks:
             reports = task.result()
