@@ -26,13 +26,18 @@ bool source_not_text(const SourceFile *file, const SbNotText *is, Trouble *troub
     return false;
 }
 
+bool source_file_fields(SourceFile *file, uint32_t len, Trouble *trouble) {
+    free(file->fields);  // A file that is read twice has its header read twice.
+    file->fields = calloc(len + 1, sizeof *file->fields);
+    file->fields_len = len;
+    return file->fields || trouble_no_memory(trouble, "for a header");
+}
+
 bool source_header(Source *source, SourceFile *file, SbStr front, Trouble *trouble) {
     const SbReader *reader = source->what->reader;
     const SbNotText *is = reader->lines ? sb_never_text(front.ptr, front.len) : nullptr;
     file->opened = true;
     if (is) return source_not_text(file, is, trouble);
-    free(file->fields);  // A file that is read twice has its header read twice.
-    file->fields = nullptr;
     file->begin = file->begin_lines = 0;
     return reader->header(source, file, front, trouble);
 }

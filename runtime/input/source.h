@@ -18,8 +18,9 @@ struct SourceFile {
     bool        opened;       // Header read.
     int64_t     size;         // Plain files.
     struct stat about;        // As it was when the job began.
-    uint32_t   *fields;       // The format's, from malloc: of CSV the field number of each column.
-    uint32_t    field_count;
+    uint32_t   *fields;       // The format's: of CSV the field number of each column.
+    uint32_t    fields_len;
+    uint32_t    field_count;  // Of a row.
     int64_t     begin;        // Offset of the first row, after the header.
     int64_t     begin_lines;  // Lines before it.
     int         fd;           // Plain files, while units are read; -1.
@@ -59,6 +60,8 @@ void source_close(Source *source);
 
 // The trouble of a file that is no text. False.
 bool source_not_text(const SourceFile *file, const SbNotText *is, Trouble *trouble);
+// For a header: makes `fields`, zeros.
+bool source_file_fields(SourceFile *file, uint32_t len, Trouble *trouble);
 // Takes the header from the front of a file.
 bool source_header(Source *source, SourceFile *file, SbStr front, Trouble *trouble);
 // Does the front of a file hold its whole header?

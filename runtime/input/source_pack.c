@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define PLAIN_FIELDS(NUMBER) \
-    NUMBER(size) NUMBER(opened) NUMBER(field_count) NUMBER(begin) NUMBER(begin_lines)
+    NUMBER(size) NUMBER(opened) NUMBER(fields_len) NUMBER(field_count) NUMBER(begin) \
+    NUMBER(begin_lines)
 
 // Size and header of a stream are known to the task that reads it, perhaps just now in another
 // thread. So they stay in the process.
@@ -16,7 +17,7 @@ static void pack_file(Text *text, const SourceFile *is) {
     pack_bytes(text, (const char *)&is->about, sizeof is->about);
     if (is->stream) return;
     PLAIN_FIELDS(PACK_NUMBER)
-    pack_bytes(text, (const char *)is->fields, is->field_count * (int64_t)sizeof *is->fields);
+    pack_bytes(text, (const char *)is->fields, is->fields_len * (int64_t)sizeof *is->fields);
 }
 
 void source_pack(Text *text, const Source *source) {
@@ -30,7 +31,7 @@ static bool unpack_plain(Unpack *from, SourceFile *is) {
     if (from->bad) return false;
     is->fields = malloc((size_t)fields.len + 1);
     if (is->fields && fields.len > 0) memcpy(is->fields, fields.ptr, (size_t)fields.len);
-    return is->fields && fields.len == is->field_count * (int64_t)sizeof *is->fields;
+    return is->fields && fields.len == is->fields_len * (int64_t)sizeof *is->fields;
 }
 
 static bool unpack_file(Unpack *from, char **path, SourceFile *is) {

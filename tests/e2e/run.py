@@ -40,7 +40,7 @@ WORKERS = ("--workers=2",)  # Tasks run in processes of their own.
 RUNS = [(threads, partition, {}, ()) for threads in THREADS for partition in PARTITIONS] + \
        [("4", "200", {}, WORKERS)] + \
        [(threads, PARTITIONS[1], SPILLS, ()) for threads in THREADS]
-BRIEF_RUNS = [("4", "200", {}, ()), ("1", "4MiB", SPILLS, ())]
+BRIEF_RUNS = [("4", "200", {}, WORKERS), ("1", "4MiB", SPILLS, ())]
 RACE_RUNS = [("4", "16", {}, ()), ("4", "200", {}, WORKERS), ("4", "200", SPILLS, ())]
 SLOW_BUILDS = {"--brief": BRIEF_RUNS, "--races": RACE_RUNS}
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # Modules leave no files.

@@ -197,9 +197,7 @@ static bool read_header(const Source *source, SourceFile *file, SbStr front, int
 static bool header(const Source *source, SourceFile *file, SbStr front, Trouble *trouble) {
     const SbSource *what = source->what;
     int64_t at = file->begin = source_mark_bytes(front);
-    file->fields = calloc(what->column_count + 1, sizeof *file->fields);
-    if (!file->fields)
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
+    if (!source_file_fields(file, what->column_count, trouble)) return false;
     if (!what->header) {
         for (uint32_t c = 0; c < what->column_count; c++) file->fields[c] = c;
         file->field_count = what->column_count;

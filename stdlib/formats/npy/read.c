@@ -4,7 +4,6 @@
 #include "runtime/input.h"
 #include "stdlib/number.h"
 
-#include <stdlib.h>
 
 // What file->fields says: the byte order, which emitted code asks for, and the rows of the header.
 enum { FIELD_BIG, FIELD_ROWS, FIELD_ROWS_HIGH, FIELDS };
@@ -47,9 +46,7 @@ static bool header(const Source *source, SourceFile *file, SbStr front, Trouble 
         return trouble_fix(trouble, "declare it as {%.*s: %s}", (int)column.len, column.ptr, has),
                false;
     }
-    file->fields = calloc(FIELDS, sizeof *file->fields);
-    if (!file->fields)
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
+    if (!source_file_fields(file, FIELDS, trouble)) return false;
     file->fields[FIELD_BIG] = found.big;
     file->fields[FIELD_ROWS] = (uint32_t)found.rows;
     file->fields[FIELD_ROWS_HIGH] = (uint32_t)(found.rows >> 32);
