@@ -426,6 +426,8 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbBreaker, held_count, emit_i32(e, held_count));
     PART(&parts, SbBreaker, key_count, emit_i32(e, breaker->key_count));
     PART(&parts, SbBreaker, keeps, byte(e, breaker->keeps_op));
+    part_add_text(e, &parts, offsetof(SbBreaker, hands), breaker->hands);
+    part_add_text(e, &parts, offsetof(SbBreaker, shares), breaker->shares);
     if (data->breakers[index].merge)
         PART(&parts, SbBreaker, merge, external(e, "sb_merge_%u", index, level));
     if (data->breakers[index].prefix)
@@ -522,6 +524,7 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbStage, row_bytes, emit_i64(e, (int64_t)stage->row_bytes));
     PART(&parts, SbStage, calls, stage_batch(e, stage));
     PART(&parts, SbStage, kernels, stage_kernels(e, stage));
+    part_add_text(e, &parts, offsetof(SbStage, home), stage->home);
     PART(&parts, SbStage, gpu,
          byte(e, e->graph->resources[stage->resources.i].on == ON_GPU));
     return parts_struct(e, &parts, sizeof(SbStage));

@@ -122,7 +122,10 @@ static bool prepare(Session *s, Work *work) {
     TextBuf explained = {0};
     plan_explain(&explained, work->plan);
     // The job itself knows better.
-    if (s->options->explain) plan_explain_memory(&explained, work->plan);
+    if (s->options->explain) {
+        plan_explain_memory(&explained, work->plan);
+        plan_explain_exchange(&explained, work->plan);
+    }
     remarks_print(&explained, s->remarks, s->program->graph, texts);
     Text plan_text = text_buf_take(&explained, s->arena);
     work->codegen.job_name = s->name;

@@ -22,6 +22,7 @@
     FACT(COUNTED, "counted", "steps know whether they count the rows that come in")               \
     FACT(LOOPS, "loops", "stages know which of their members run as loops over columns")          \
     FACT(KERNELS, "kernels", "stages for a GPU know which of their members kernels compute")       \
+    FACT(PLACED, "placed", "stages know why they run in the job itself, if they do")              \
     FACT(SIZED, "sized", "stages and the job have their estimates of memory")
 
 typedef enum FactIndex {

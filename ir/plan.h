@@ -67,6 +67,9 @@ typedef struct Breaker {
     OpId        meeting;
     uint32_t   *meeting_slots;  // By column of the meeting: its slot if shown, else SLOT_NONE.
     size_t      entry_bytes, entry_align;
+    // How rows reach who reads them in another process (plan_exchange.c). Empty: it is an edge.
+    Text        hands;       // What a process hands over of what it has put there.
+    Text        shares;      // By what the threads that put all of it together share it out.
     uint32_t    producers;   // How many stages feed it. It is finished when all have ended.
     bool        limited;     // EDGE of a LIMIT: setup computes how many rows to skip and to take.
 } Breaker;
@@ -133,6 +136,7 @@ typedef struct Stage {
     int64_t   timeout;     // Microseconds that a call of foreign code may take; 0: any time.
     ColumnPart columns;
     KernelPart kernels;
+    Text      home;        // Why its tasks run in the job itself. Empty: workers may run them.
     Text      label;       // Of the first step that it does.
 } Stage;
 
@@ -180,7 +184,8 @@ uint32_t plan_pass_find(Text name);
 bool plan_pass_run(Plan *plan, const PlanPass *pass, PlanOptions options, TextBuf *errors);
 
 // What code generation needs.
-enum : Facts { FACTS_OF_CODE = FACT_STAGES | FACT_ENTRIES | FACT_COUNTED | FACT_LOOPS };
+enum : Facts { FACTS_OF_CODE = FACT_STAGES | FACT_ENTRIES | FACT_COUNTED | FACT_LOOPS |
+                               FACT_PLACED };
 
 // Runs all passes, or those up to options.last. Adds key expressions to the graph, nothing else.
 // Sources that no sink needs are left out. In debug builds the verifier runs after each pass.
@@ -192,6 +197,8 @@ void  plan_print(TextBuf *buf, const Plan *plan);     // --dump=plan
 void  plan_explain(TextBuf *buf, const Plan *plan);
 // The line on memory, a guess without inputs and options.
 void  plan_explain_memory(TextBuf *buf, const Plan *plan);
+// The line on what only a run knows of exchanges. Nothing: there is no exchange.
+void  plan_explain_exchange(TextBuf *buf, const Plan *plan);
 
 // What an aggregate takes for the argument `arg` where it adds whole columns: a decimal of 64 bits
 // before it was widened, else `arg` itself.
@@ -218,6 +225,7 @@ void plan_counts(Plan *plan, PlanOptions options);   // Says which steps count t
                                                      // themselves.
 void plan_columns(Plan *plan, PlanOptions options);  // Loops over columns.
 void plan_kernels(Plan *plan, PlanOptions options);  // What kernels compute for a GPU.
+void plan_exchange(Plan *plan, PlanOptions options); // Who fills and reads breakers, over workers.
 void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memory estimate.
 
 // Do both aggregates add up the same? Their options do not matter: only `end` takes them.

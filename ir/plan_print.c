@@ -110,6 +110,7 @@ static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
     print_resources(buf, plan, stage);
     for (uint32_t i = 0; i < stage->need_count; i++)
         text_buf_format(buf, i ? ", %u" : ", needs breaker %u", stage->needs[i]);
+    if (stage->home.len) text_buf_format(buf, ", in the job: %.*s", TEXT_ARG(stage->home));
     text_buf_char(buf, '\n');
     for (uint32_t i = 0; i < stage->op_count; i++) {
         text_buf_pad(buf, 4);
@@ -170,6 +171,8 @@ static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
                         breaker->entry_align);
     text_buf_format(buf, "%s%s\n", breaker->limited ? ", limited" : "",
                     breaker->keeps_op ? ", keeps it" : "");
+    if (breaker->shares.len)
+        text_buf_format(buf, "    shared out by %.*s\n", TEXT_ARG(breaker->shares));
     if (breaker->entry_bytes) print_entry(buf, plan, breaker);
 }
 
@@ -284,4 +287,14 @@ void plan_explain_memory(TextBuf *buf, const Plan *plan) {
     text_buf_add(buf, TEXT("memory: about "));
     say_bytes(buf, plan->memory_floor);
     text_buf_add(buf, TEXT(" before groups, sorts and tables grow\n"));
+}
+
+void plan_explain_exchange(TextBuf *buf, const Plan *plan) {
+    bool any = false;
+    for (size_t b = 0; b < plan->breaker_count; b++) any |= plan->breakers[b].shares.len > 0;
+    if (!any) return;
+    text_buf_add(buf, TEXT("exchange: with --workers; the job puts together what they hand over. "
+                           "How many ranges that\n    takes follows from the rows. Pipes and "
+                           "compressed files keep more in the job. So do --resume\n    and "
+                           "--first-rows, as JOB --plan --workers=N says\n"));
 }

@@ -208,7 +208,7 @@ some | derive t = f"{y}" | where x > 2.0 | write csv("some.csv")
 END
 expect columns_plan 0 '' columns.sbd --dump=plan
 sed -n '1,/^stage 1/p' out >stage && mv stage out
-same columns_plan_text "stage 0: scan of source 0, rank 0, row 64 bytes
+same columns_plan_text "stage 0: scan of source 0, rank 0, row 64 bytes, in the job: it fills what waits for all rows and hands rows on, too
     %0 source 'range(n)'
     %1 filter 'where i != 3', by columns
     %2 project 'derive x = f64(i) * 0.5, y = i * i - 7', 2 of 3 items by columns
@@ -218,7 +218,7 @@ same columns_plan_text "stage 0: scan of source 0, rank 0, row 64 bytes
     %3 -> breaker 0 input 0, by columns
     %7 -> sink 1 input 0
     row by row from %6 project 'derive t = f\"{y}\"': its rows go several ways
-stage 1: rows of breaker 0, rank 0, row 24 bytes"
+stage 1: rows of breaker 0, rank 0, row 24 bytes, in the job: its values lie apart from its rows"
 expect columns_explain 0 'loops over columns, 1024 rows at a time, as far as `aggregate' \
     columns.sbd --explain -o job
 expect columns_why 0 'row by row from `write csv("-")` on: rows are written one at a time' \

@@ -132,6 +132,8 @@ typedef struct SbBreaker {
                                // whatever went in.
     uint8_t  keeps;            // EDGE: 1 for the step's own rows, 0 for the rows that the step
                                // takes.
+    SbStr    hands, shares;    // What a process hands over of it, and by what the threads that put
+                               // it together share it out (ir/plan_exchange.c). EDGE: empty.
     // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key the
     // one of the earlier row stays and takes what the other one counted. The other one's order
     // becomes UINT64_MAX. Returns a status; nonzero fails the job.
@@ -203,6 +205,8 @@ typedef struct SbStage {
     int64_t    row_bytes;      // Bytes of a row that a task works on, about.
     const SbBatchFn *calls;    // Called for the rows of the input, batch by batch. Null: none.
     const SbKernels *kernels;  // Compute leading steps on a GPU. Null: the job has none.
+    SbStr      home;           // Why its tasks run in the job itself, never in workers. Empty: they
+                               // may, but for what a run knows.
     uint8_t    gpu;            // Its steps are meant for a GPU.
 } SbStage;
 

@@ -601,7 +601,8 @@ void far_part_close(FarPart *part) {
     *part = (FarPart){0};
 }
 
-bool sb_breaker_lies_together(const SbBreaker *what) {
+// Do the rows point to nothing but their own texts? States of aggregates may lie elsewhere.
+static bool lies_together(const SbBreaker *what) {
     bool together = true;
     for (uint32_t i = 0; what->kind == SB_BREAK_GROUP && i < what->held_count; i++)
         together &= what->held[i].hold == sb_held_key;
@@ -654,7 +655,7 @@ bool sb_breaker_leave(SbBreakerState *breaker, uint32_t thread, FarPart *part, S
     SbRows *rows = groups ? &groups->state->rows : &breaker->parts[thread].rows;
     *part = (FarPart){0};
     bool good;
-    if (sb_breaker_lies_together(breaker->what)) {
+    if (lies_together(breaker->what)) {
         good = list_spans(rows, part);
         if (good) sb_rows_leave(rows, fn, arg);
     } else {

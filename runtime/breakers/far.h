@@ -20,10 +20,6 @@ typedef struct FarPart {
 
 void far_part_close(FarPart *part);
 
-// Do the rows point to nothing but their own texts? Other processes can read them where they lie,
-// then. States of aggregates may lie elsewhere.
-bool sb_breaker_lies_together(const SbBreaker *what);
-
 // Takes all rows out of the part of `thread`: `far` says where they lie. The blocks that they lie
 // in are told to `fn`, and belong to somebody else from now on. False: no memory, and the rows are
 // where they were.

@@ -2,34 +2,24 @@
 
 #include <stdlib.h>
 
-// By SbBreakKind: what a process hands over of what it has put there, and how the threads that put
-// all of it together share it out.
-typedef struct Exchange {
-    const char *hands, *shares;
-} Exchange;
-
-static const Exchange exchanges[] = {
-    [SB_BREAK_GROUP] = {"its own groups", "ranges of hashes"},
-    [SB_BREAK_SORT] = {"rows", "sampled ranges of keys"},
-    [SB_BREAK_JOIN] = {"rows", "ranges of hashes"},
-};
-
-// Processes in which tasks of some stages run.
+// Processes in which tasks of some stages run, and why some of these run in the job.
 typedef struct Where {
-    bool home, far;
+    bool  home, far;
+    SbStr why;
 } Where;
 
-static void add_stage(Where *where, const CorePlan *plan, uint32_t stage) {
-    bool far = plan->node_kinds > 1 && !plan->stages[stage].home;
+static void add_stage(Where *where, const FlowPlan *flow, uint32_t stage) {
+    bool far = !flow->plan.stages[stage].home;
     where->far |= far;
     where->home |= !far;
+    if (!far && where->why.len == 0) where->why = flow->home[stage];
 }
 
-static Where who_fills(const SbJob *what, const CorePlan *plan, uint32_t breaker) {
+static Where who_fills(const SbJob *what, const FlowPlan *flow, uint32_t breaker) {
     Where where = {0};
     for (uint32_t s = 0; s < what->stage_count; s++)
         for (uint32_t t = 0; t < what->stages[s].terminal_count; t++)
-            if (what->stages[s].terminals[t] == breaker) add_stage(&where, plan, s);
+            if (what->stages[s].terminals[t] == breaker) add_stage(&where, flow, s);
     return where;
 }
 
@@ -40,10 +30,10 @@ static bool reads(const SbStage *stage, uint32_t breaker) {
     return any;
 }
 
-static Where who_reads(const SbJob *what, const CorePlan *plan, uint32_t breaker) {
+static Where who_reads(const SbJob *what, const FlowPlan *flow, uint32_t breaker) {
     Where where = {0};
     for (uint32_t s = 0; s < what->stage_count; s++)
-        if (reads(&what->stages[s], breaker)) add_stage(&where, plan, s);
+        if (reads(&what->stages[s], breaker)) add_stage(&where, flow, s);
     return where;
 }
 
@@ -52,28 +42,31 @@ static const char *words(Where where) {
     return where.far ? "workers" : "the job";
 }
 
-static void add_breaker(TextTable *table, const SbJob *what, const CorePlan *plan, uint32_t b) {
+// The words are those of --explain (ir/plan_exchange.c).
+static void add_breaker(TextTable *table, const SbJob *what, const FlowPlan *flow, uint32_t b) {
     enum { LABEL_MAX = 40 };
     const SbBreaker *breaker = &what->breakers[b];
-    const Exchange *exchange = &exchanges[breaker->kind];
     SbStr step = what->steps[breaker->step].label;
-    Where fills = who_fills(what, plan, b);
+    Where fills = who_fills(what, flow, b), reader = who_reads(what, flow, b);
     sb_text_add_short(sb_table_cell(table), step.ptr, step.len, LABEL_MAX);
     sb_table_word(table, words(fills));
-    sb_table_word(table, fills.far ? exchange->hands : "nothing");
-    sb_table_word(table, exchange->shares);
-    sb_table_word(table, words(who_reads(what, plan, b)));
+    if (fills.far) sb_table_add(table, breaker->hands.ptr, breaker->hands.len);
+    else sb_table_word(table, "nothing");
+    sb_table_add(table, breaker->shares.ptr, breaker->shares.len);
+    sb_table_word(table, words(reader));
+    SbStr why = fills.home ? fills.why : reader.why;
+    sb_table_add(table, why.ptr, why.len);
 }
 
-static void print(const SbJob *what, const CorePlan *plan, Text *text) {
-    TextTable table = {.columns = 5, .left = 5};
+static void print(const SbJob *what, const FlowPlan *flow, Text *text) {
+    TextTable table = {.columns = 6, .left = 6};
     static const char *const heads[] = {"exchange", "filled by", "each hands over",
-                                        "put together by", "read by"};
+                                        "put together by", "read by", "the job, as"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) sb_table_word(&table, heads[i]);
     uint32_t count = 0;
     for (uint32_t b = 0; b < what->breaker_count; b++) {
         if (sb_is_edge(what, b)) continue;
-        add_breaker(&table, what, plan, b);
+        add_breaker(&table, what, flow, b);
         count++;
     }
     if (count > 0) sb_table_print(&table, text);
@@ -95,6 +88,6 @@ void exchange_print(const FlowParts *of, uint32_t threads, Text *text) {
     FlowPlan *plan = malloc(sizeof *plan);
     bool known = plan && machine.workers.count > 0 &&
                  flow_job_make(&parts, &sizes, plan) == FLOW_OK;
-    if (known) print(of->ask->what, &plan->plan, text);
+    if (known) print(of->ask->what, plan, text);
     free(plan);
 }

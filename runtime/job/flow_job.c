@@ -1,7 +1,5 @@
 #include "runtime/job/flow_job.h"
 
-#include "runtime/breakers.h"
-
 #include <stdlib.h>
 
 uint32_t job_lanes(const SbJob *what, const Options *options, uint32_t threads) {
@@ -78,7 +76,6 @@ static int64_t stub_bytes(const FlowParts *of) {
 typedef struct Parts {
     int64_t cuts[STAGES_MAX];
     bool    streams[STAGES_MAX], limited[STAGES_MAX * 2], leaves[STAGES_MAX];
-    bool    together[STAGES_MAX * 2];
 } Parts;
 
 static bool fits(const SbJob *job) {
@@ -95,10 +92,7 @@ static void fill_parts(const FlowParts *of, int64_t partition, Parts *parts) {
     }
     for (uint32_t s = 0; s < what->source_count; s++)
         parts->streams[s] = is_stream(&of->io->sources[s]);
-    for (uint32_t b = 0; b < what->breaker_count; b++) {
-        parts->limited[b] = of->edges[b].limited;
-        parts->together[b] = sb_breaker_lies_together(&what->breakers[b]);
-    }
+    for (uint32_t b = 0; b < what->breaker_count; b++) parts->limited[b] = of->edges[b].limited;
     for (uint32_t s = 0; s < what->sink_count; s++)
         parts->leaves[s] = of->io->sinks[s].to_stream || first_rows;
 }
@@ -127,7 +121,7 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
                                .worker_cpus = machine->workers.threads * WHOLE,
                                .timed_only = of->ask->options.workers.count == 0,
                                .kinds = of->ask->options.workers.kinds,
-                               .fills_leave = !of->journaled, .together = parts->together,
+                               .fills_leave = !of->journaled,
                                .covered_max = machine->workers.covered_max,
                                .worker_memory = machine->workers.ledger,
                                .block_bytes = sizes->block_bytes,

@@ -13,8 +13,8 @@
 
 // ---- the space ----------------------------------------------------------------------------------
 
-// Where programs have nothing. ThreadSanitizer keeps its shadow in most of these places, and takes an
-// address there for no address.
+// Where programs have nothing. ThreadSanitizer keeps its shadow in most of these places, and takes
+// an address there for no address.
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 static const uintptr_t bases[] = {UINT64_C(0x7d0000000000)};
 #else

@@ -163,53 +163,37 @@ static bool reads_stream(const Maker *m, const SbStage *stage) {
     return files && m->numbers->streams[stage->input_index];
 }
 
-static uint32_t fill_count(const Maker *m, const SbStage *stage) {
-    uint32_t count = 0;
+static bool fills_any(const Maker *m, const SbStage *stage) {
+    bool any = false;
     for (uint32_t t = 0; t < stage->terminal_count; t++)
-        count += is_breaker(m, stage->terminals[t]);
-    return count;
+        any |= is_breaker(m, stage->terminals[t]);
+    return any;
 }
 
-// Can the rows of stage `s` be made again, from its units or those of stages above? Those of a
-// stream cannot, nor those that stood side by side in a zip. A stage that fills a breaker and hands
-// rows on would put its own rows there twice. Stages above come before.
+// Can the rows of stage `s` be made again? Those of a stream cannot; the compiler knows what else
+// cannot (ir/plan_exchange.c). Stages above come before.
 static bool is_repeatable(const Maker *m, uint32_t s) {
     const SbJob *job = m->job;
     const SbStage *stage = &job->stages[s];
-    StageKind kind = m->flow->plan.stages[s].kind;
-    bool good = kind != STAGE_ZIP && !reads_stream(m, stage);
-    for (uint32_t i = 0; good && kind == STAGE_MAP && i < job->stage_count; i++)
-        if (feeds(&job->stages[i], stage->input_index))
-            good = fill_count(m, &job->stages[i]) == 0 && m->repeats[i];
+    bool good = !reads_stream(m, stage);
+    for (uint32_t i = 0; m->flow->plan.stages[s].kind == STAGE_MAP && i < job->stage_count; i++)
+        if (feeds(&job->stages[i], stage->input_index)) good &= m->repeats[i];
     return good;
 }
 
-// May tasks that fill breakers run in a worker? What it has put there and not handed over is made
-// again when it is lost. They hand on nothing else, so that they pause between units only; as many
-// of them are at work as the worker has threads.
-static bool may_fill_far(const Maker *m, uint32_t s) {
-    return m->numbers->fills_leave && m->repeats[s] &&
-           m->flow->plan.stages[s].demand[0] >= WHOLE;
-}
+static SbStr words(const char *text) { return (SbStr){text, (int64_t)strlen(text)}; }
 
-// May a worker have the rows that the stage reads? Those of a breaker it reads where they lie. Who
-// they are is not known there, so that no call for one of them is given up for taking long.
-static bool may_read_far(const Maker *m, const SbStage *stage) {
-    if (stage->input == SB_INPUT_UNMATCHED || stage->right_index != UINT32_MAX) return false;
-    if (stage->input != SB_INPUT_ROWS || sb_is_edge(m->job, stage->input_index)) return true;
-    return m->numbers->fills_leave && stage->timeout == 0 &&
-           m->numbers->together[stage->input_index];
-}
-
-// May tasks of the stage run in a worker? It has all that they read.
-static bool may_leave(const Maker *m, uint32_t s) {
+// Why tasks of the stage run in this process. Empty: they may run in a worker, which has all that
+// they read. What a worker has put into breakers and not handed over is made again when it is lost.
+// Who reads a stream knows then how long it is.
+static SbStr why_home(const Maker *m, uint32_t s) {
     const SbStage *stage = &m->job->stages[s];
-    // Who reads a stream knows then how long it is.
-    if (!may_read_far(m, stage) || reads_stream(m, stage)) return false;
-    uint32_t fills = fill_count(m, stage);
-    bool alone = fills == stage->terminal_count;
-    if (fills > 0 && !(alone && may_fill_far(m, s))) return false;
-    return stage->need_count == 0 && stage->terminal_count <= UINT8_MAX;
+    bool fills = fills_any(m, stage), finished = m->flow->plan.stages[s].kind == STAGE_READER;
+    if (stage->home.len > 0) return stage->home;
+    if (reads_stream(m, stage)) return words("a pipe or compressed file is read once");
+    if ((fills || finished) && !m->numbers->fills_leave) return words("--resume commits there");
+    if (fills && !m->repeats[s]) return words("its rows come of what is read once");
+    return (SbStr){};
 }
 
 // What a limit may turn down is counted and made again by this process. Calls that ended a worker
@@ -233,6 +217,7 @@ static bool stay_together(Maker *m) {
             CoreStage *stage = &plan->stages[s];
             if (!home || stage->home || stage->demand[r] == 0) continue;
             stage->home = moved = true;
+            m->flow->home[s] = words("what it asks for is there");
         }
     }
     return moved;
@@ -295,8 +280,13 @@ static void add_workers(Maker *m) {
     plan->leads = plan->shares = true;
     plan->covered_max = numbers->covered_max;
     for (uint32_t s = 0; s < m->job->stage_count; s++) m->repeats[s] = is_repeatable(m, s);
-    for (uint32_t s = 0; s < m->job->stage_count; s++)
-        plan->stages[s].home = (timed_only && m->job->stages[s].timeout == 0) || !may_leave(m, s);
+    for (uint32_t s = 0; s < m->job->stage_count; s++) {
+        SbStr *why = &m->flow->home[s];
+        *why = why_home(m, s);
+        if (why->len == 0 && timed_only && m->job->stages[s].timeout == 0)
+            *why = words("workers only make calls with a time limit");
+        plan->stages[s].home = why->len > 0;
+    }
     while (stay_together(m)) {}
     for (uint32_t w = 0; w < numbers->workers; w++) {
         NodeKind one = numbers->kinds ? one_of_kind(m, w) : one_of_alike(m, w);

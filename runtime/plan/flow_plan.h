@@ -15,6 +15,7 @@ typedef struct FlowPlan {
     CorePlan plan;
     uint32_t breakers[BREAKERS_MAX];  // Of the job, by BreakerId.
     uint32_t terminals[EDGES_MAX];    // By EdgeId: which of its producer's terminals it is.
+    SbStr    home[STAGES_MAX];        // By stage, with workers: why it is here. Empty: it need not.
 } FlowPlan;
 
 // Numbers that are not in the job's description.
@@ -33,7 +34,6 @@ typedef struct FlowNumbers {
     bool     timed_only;     // Only stages with a time limit run in workers.
     const WorkerKind *kinds; // By worker: what it has; nullptr: all have the same.
     bool     fills_leave;    // Workers may fill breakers, and read them.
-    const bool *together;    // By breaker: its rows point to nothing but their own texts.
     uint32_t covered_max;    // As CorePlan's.
     int64_t  worker_memory;  // Bytes that the ledger of each worker may give.
     int64_t  block_bytes; // Of memory for rows, at most.

@@ -26,6 +26,7 @@ static void use(Graph *graph) {
     plan_print(&buf, plan);
     plan_explain(&buf, plan);
     plan_explain_memory(&buf, plan);
+    plan_explain_exchange(&buf, plan);
     text_buf_free(&buf);
 }
 

@@ -197,6 +197,7 @@ static Plan *planned(Graph *graph, bool no_fuse) {
     plan_print(&text, plan);
     plan_explain(&text, plan);
     plan_explain_memory(&text, plan);
+    plan_explain_exchange(&text, plan);
     CHECK(text.len > 0);
     text_buf_free(&text);
     return plan;
@@ -576,6 +577,92 @@ static void a_plan_stops_behind_any_pass(void) {
     }
 }
 
+// ---- workers ----
+
+static bool is_home(const Plan *plan, size_t stage, const char *why) {
+    Text home = plan->stages[stage].home;
+    return why ? home.len > 0 && strstr(text_c(plan->graph->arena, home), why) : home.len == 0;
+}
+
+static void what_workers_cannot_do_stays_in_the_job(void) {
+    Graph *graph = graph_empty();
+    sink(graph, join(graph, source(graph), source(graph), JOIN_FULL), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(is_home(plan, 0, nullptr) && is_home(plan, 1, "looks rows up"));
+    CHECK(is_home(plan, 2, "along the table") && text_is(plan->breakers[0].hands, "rows"));
+    arena_free(graph->arena);
+
+    graph = graph_empty();
+    OpId zipped = pair(graph, OP_ZIP, source(graph), filter(graph, source(graph)));
+    sink(graph, group_by(graph, filter(graph, zipped), 0), ALL);
+    plan = planned(graph, true);
+    bool pairs = false, once = false;
+    for (size_t s = 0; s < plan->stage_count; s++)
+        pairs |= is_home(plan, s, "pairs rows"), once |= is_home(plan, s, "made again");
+    CHECK(pairs && once && is_home(plan, 0, nullptr));  // After the zip a filter fills the group.
+    arena_free(graph->arena);
+
+    graph = graph_empty();
+    sink(graph, limit(graph, source(graph)), ALL);
+    plan = planned(graph, false);
+    CHECK(is_home(plan, 0, "a limit") && is_home(plan, 1, "a limit"));
+    arena_free(graph->arena);
+}
+
+static void a_group_over_workers_is_shared_out_by_its_keys(void) {
+    static const AggRef held = {.name = TEXT("collect"), .symbol = TEXT("sb_collect"),
+                                .state_bytes = 32, .state_align = 8, .held = TEXT("list")};
+    for (int apart = 0; apart < 2; apart++) {
+        Graph *graph = graph_empty();
+        OpId group = group_by(graph, source(graph), 2);
+        if (apart) graph_op_at(graph, group)->group.aggs[1].fn = &held;
+        sink(graph, group, ALL);
+        Plan *plan = planned(graph, false);
+        CHECK(is_home(plan, 0, nullptr));
+        CHECK(is_home(plan, 1, apart ? "lie apart" : nullptr));
+        CHECK(text_is(plan->breakers[0].hands, "its own groups"));
+        CHECK(text_is(plan->breakers[0].shares, "ranges of hashes of key"));
+        arena_free(graph->arena);
+    }
+    // Who fills and hands on would fill twice; half a cpu would be more tasks than threads.
+    Graph *graph = graph_empty();
+    OpId from = source(graph);
+    sink(graph, group_by(graph, from, 0), ALL);
+    sink(graph, from, ALL);
+    CHECK(is_home(planned(graph, false), 0, "hands rows on"));
+    arena_free(graph->arena);
+    graph = graph_empty();
+    OpId half = filter(graph, source(graph));
+    OpId few = group_by(graph, half, 0);
+    graph_op_at(graph, half)->resources = graph_op_at(graph, few)->resources =
+        graph_resources(graph, (Resources){.cpus = RESOURCE_WHOLE / 2});
+    sink(graph, few, ALL);
+    CHECK(is_home(planned(graph, false), 1, "less than a cpu"));
+    arena_free(graph->arena);
+}
+
+// One stage asks for `accel` and looks rows up; another one asks for it, too.
+static void stages_of_one_resource_stay_together(void) {
+    static Resource accel = {TEXT("accel"), RESOURCE_WHOLE};
+    Graph *graph = graph_empty();
+    ResourcesId held = graph_resources(graph, (Resources){.cpus = RESOURCE_WHOLE,
+                                                          .customs = &accel, .custom_count = 1});
+    OpId first = filter(graph, source(graph)), other = filter(graph, source(graph));
+    OpId joined = join(graph, first, source(graph), JOIN_INNER);
+    graph_op_at(graph, first)->resources = graph_op_at(graph, joined)->resources = held;
+    graph_op_at(graph, other)->resources = held;
+    sink(graph, joined, ALL);
+    sink(graph, other, ALL);
+    Plan *plan = planned(graph, false);
+    uint32_t there = 0, looks = 0;
+    for (size_t s = 0; s < plan->stage_count; s++) {
+        there += is_home(plan, s, "accel is there");
+        looks += is_home(plan, s, "looks rows up");
+    }
+    CHECK(there == 1 && looks == 1);
+    arena_free(graph->arena);
+}
+
 static const UnitTest tests[] = {
     {"a_chain_is_one_stage", a_chain_is_one_stage},
     {"without_fusion_each_step_is_a_stage", without_fusion_each_step_is_a_stage},
@@ -601,6 +688,10 @@ static const UnitTest tests[] = {
     {"what_no_sink_needs_is_left_out", what_no_sink_needs_is_left_out},
     {"every_rule_of_plans_can_be_broken", every_rule_of_plans_can_be_broken},
     {"a_plan_stops_behind_any_pass", a_plan_stops_behind_any_pass},
+    {"what_workers_cannot_do_stays_in_the_job", what_workers_cannot_do_stays_in_the_job},
+    {"a_group_over_workers_is_shared_out_by_its_keys",
+     a_group_over_workers_is_shared_out_by_its_keys},
+    {"stages_of_one_resource_stay_together", stages_of_one_resource_stay_together},
 };
 
 UNIT_MAIN("plan", tests)
