@@ -77,6 +77,8 @@ typedef struct Emit {
     FaultTarget *faults;    // Where a fault goes here.
     bool  columns_are_plain;  // Loading a column of the stage's input is cheap and cannot fault.
     Lanes *lanes;           // Of the column loop being emitted; null: rows.
+    Value *locals;          // By number: parameters of the lambdas around; null: none yet.
+    struct Walk *walk;      // Of emit_lambda.c; null: none yet.
     bool  faults_fail;      // A fault fails the job: inside `else fail`, upstream of a zip.
     bool  judges;           // Operators on tensors are judged one by one (emit_tensor.c).
     // Of the module.

@@ -182,6 +182,7 @@ static bool is_plain(const Emit *e, ExprId id) {
     if (graph_faults(e->graph, id) || x->op == EXPR_CALL || x->op == EXPR_TEXT ||
         x->op == EXPR_CONCAT || x->op == EXPR_LIST || x->op == EXPR_STRUCT || x->op == EXPR_ELSE)
         return false;
+    if (expr_has_lambda(x)) return false;
     if (x->op == EXPR_COLUMN) return e->columns_are_plain || e->lanes;
     if (x->type->kind == TYPE_TENSOR) return x->op == EXPR_CONST;
     for (uint32_t i = 0; i < x->arg_count; i++)
@@ -353,6 +354,10 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
     case EXPR_TEXT:
     case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
         return emit_compound(e, frame, x);
+    case EXPR_LOCAL: return e->locals[x->index];
+    case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY: case EXPR_LIST_ALL:
+    case EXPR_LIST_REDUCE:
+        return emit_lambda(e, frame, x);
     case EXPR_EXPAND: return emit_expr(e, frame, x->args[0]);
     case EXPR_CHOOSE: return emit_choose(e, frame, x);
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:

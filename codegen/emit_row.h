@@ -88,6 +88,8 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x); // emit_function.c
 Value emit_compound(Emit *e, Frame *frame,
                     const Expr *x);  // emit_compound.c: concat, text, struct, list...
 
+Value emit_lambda(Emit *e, Frame *frame, const Expr *x);   // emit_lambda.c: expr_has_lambda
+
 // `bytes` of the row's scratch memory; out of memory leaves the row.
 Val   emit_scratch(Emit *e, Frame *frame, Span span, Val bytes);
 

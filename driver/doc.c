@@ -1,6 +1,7 @@
 // sbc doc: the standard library as its declarations describe it.
 #include "driver/commands.h"
 #include "driver/session.h"
+#include "frontend/lambdas.h"
 #include "frontend/tensors.h"
 
 #include <ctype.h>
@@ -126,9 +127,19 @@ static bool same_word(Text a, Text b) {
     return same;
 }
 
-// The functions of whole tensors, as declarations: what is printed of them.
-static const DeclTable *tensor_table(Arena *arena) {
+// The functions whose types the checker finds, of lambdas and of whole tensors, as declarations:
+// what is printed of them.
+static const DeclTable *checked_table(Arena *arena) {
     DeclTable *table = arena_new_of(arena, DeclTable);
+    for (size_t i = 0; i < LAMBDA_FN_COUNT; i++) {
+        const LambdaFn *fn = &lambda_functions[i];
+        Text *example = arena_new_of(arena, Text);
+        *example = text_of(fn->example);
+        Decl decl = {.name = text_of(fn->name), .signature = text_of(fn->signature),
+                     .doc = text_of(fn->doc), .group = TEXT("Lambdas"), .examples = example,
+                     .example_count = 1};
+        arena_push(arena, table->items, table->count, table->cap, decl);
+    }
     for (size_t i = 0; i < TENSOR_FN_COUNT; i++) {
         const TensorFn *fn = &tensor_functions[i];
         Text *example = arena_new_of(arena, Text);
@@ -154,12 +165,12 @@ static void print_all(TextBuf *buf, const DeclTable *table,
     }
 }
 
-static void print_markdown(TextBuf *buf, const DeclTable *table, const DeclTable *tensors) {
+static void print_markdown(TextBuf *buf, const DeclTable *table, const DeclTable *checked) {
     text_buf_add(buf, TEXT("# Functions\n\nMade by `sbc doc --markdown` from "
-                           "`stdlib/functions.decl` and `frontend/tensors.def`. The tests run the "
-                           "examples; each is true.\n"));
+                           "`stdlib/functions.decl`, `frontend/lambdas.def` and "
+                           "`frontend/tensors.def`. The tests run the examples; each is true.\n"));
     print_all(buf, table, print_markdown_group);
-    print_all(buf, tensors, print_markdown_group);
+    print_all(buf, checked, print_markdown_group);
 }
 
 // All functions of that name, or the group. False: there is none.
@@ -181,22 +192,25 @@ static bool print_found(TextBuf *buf, const DeclTable *table, const char *word, 
 
 static bool print_one(TextBuf *buf, const Options *options, const DeclTable *table,
                       const char *word) {
-    const DeclTable *tensors = tensor_table(options->arena);
+    const DeclTable *checked = checked_table(options->arena);
     size_t before = buf->len;
     if (before) text_buf_char(buf, '\n');
     size_t begin = buf->len;
     bool built_in = print_built_ins(buf, word);
     bool found = print_found(buf, table, word, buf->len == begin);
-    found |= print_found(buf, tensors, word, buf->len == begin);
+    found |= print_found(buf, checked, word, buf->len == begin);
     if (found || built_in) return true;
     buf->len = before;
-    Text *names = arena_new_array(options->arena, Text, 2 * table->count + TENSOR_FN_COUNT + 1);
+    Text *names = arena_new_array(options->arena, Text, 2 * table->count + TENSOR_FN_COUNT +
+                                                     LAMBDA_FN_COUNT + 2);
     for (size_t i = 0; i < table->count; i++) {
         names[2 * i] = table->items[i].name;
         names[2 * i + 1] = table->items[i].group;
     }
     size_t count = 2 * table->count;
     names[count++] = TEXT("Tensors");
+    names[count++] = TEXT("Lambdas");
+    count += lambda_function_names(names + count);
     count += tensor_function_names(names + count);
     complain_unknown(options, "function or group", word, names, count);
     return false;
@@ -207,10 +221,10 @@ int doc_command(const Options *options) {
     const DeclTable *table = declare_stdlib(s.arena, s.types, s.diags);
     TextBuf buf = {0};
     int status = EXIT_DONE;
-    if (options->markdown) print_markdown(&buf, table, tensor_table(s.arena));
+    if (options->markdown) print_markdown(&buf, table, checked_table(s.arena));
     else if (!options->file_count) {
         print_all(&buf, table, print_group);
-        print_all(&buf, tensor_table(s.arena), print_group);
+        print_all(&buf, checked_table(s.arena), print_group);
     }
     for (size_t i = 0; i < options->file_count; i++)
         if (!print_one(&buf, options, table, options->files[i])) status = EXIT_WRONG_USAGE;

@@ -61,6 +61,7 @@ typedef enum AstExprKind {
     AST_ELSE,       // e else VALUE | reject | fail
     AST_LIST,       // [a, b]
     AST_STRUCT,     // {a: x, b: y}
+    AST_LAMBDA,     // x -> e, (acc, x) -> e
     AST_ERROR,      // what could not be parsed
 } AstExprKind;
 
@@ -101,11 +102,14 @@ struct AstExpr {
     AstOp       op;          // AST_UNARY, AST_BINARY.
     Span        op_span;
     AstExpr    *a, *b, *c;   // Operands: UNARY a; BINARY a b; FIELD a; INDEX a[b]; IF a b c;
-                             // IN a with list items in `args`, or b..c; ELSE a, b (VALUE).
+                             // IN a with list items in `args`, or b..c; ELSE a, b (VALUE);
+                             // LAMBDA a.
     AstArg     *args;        // CALL, LIST, STRUCT (named), FSTRING parts, IN list.
     uint32_t    arg_count;
     AstArm     *arms;        // CASE.
     uint32_t    arm_count;
+    Name       *params;      // LAMBDA.
+    uint32_t    param_count;
     ElseKind    handler;     // ELSE.
     AstExpr    *where;       // CALL of an aggregate: `where P`; else null.
     AstFrame   *frame;       // CALL in a window: the rows that it looks at; null: none are said.

@@ -101,6 +101,7 @@ static void print_head_line(Tree *t, const AstExpr *e) {
     case AST_ELSE: line(t, "else", text_of(handlers[e->handler])); break;
     case AST_LIST: line(t, "list", (Text){0}); break;
     case AST_STRUCT: line(t, "struct", (Text){0}); break;
+    case AST_LAMBDA: line(t, "lambda", (Text){0}); break;
     case AST_ERROR: line(t, "error", (Text){0}); break;
     }
 }
@@ -108,6 +109,7 @@ static void print_head_line(Tree *t, const AstExpr *e) {
 static void print_expr(Tree *t, const AstExpr *e) {
     print_head_line(t, e);
     t->level++;
+    for (uint32_t i = 0; i < e->param_count; i++) line(t, "param", e->params[i].text);
     if (e->a) print_expr(t, e->a);
     if (e->b) print_expr(t, e->b);
     if (e->c) print_expr(t, e->c);

@@ -78,6 +78,7 @@ static void add_unit(Batches *b, ExprId id, Around around) {
 
 // Is argument `i` judged for some rows only?
 static bool is_branch(const Expr *node, uint32_t i) {
+    if (expr_has_lambda(node)) return i == node->arg_count - 1;
     switch (node->op) {
     case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_ELSE: return i > 0;
     default: return false;
@@ -93,7 +94,9 @@ static void find_units(Batches *b, ExprId id, Around around) {
     inside.handled |= node->op == EXPR_ELSE;
     for (uint32_t i = 0; i < node->arg_count; i++) {
         ExprId arg = node->args[i];
-        if (is_branch(node, i)) inside.reason = "it would be called for some rows only";
+        if (is_branch(node, i))
+            inside.reason = expr_has_lambda(node) ? "it would be called for each element"
+                                                  : "it would be called for some rows only";
         find_units(b, arg, inside);
         bool alone = is_batch(node_at(b, arg));
         if (!inside.reason && !alone && (graph_faults(graph, arg) || graph_has_effects(graph, arg)))

@@ -109,15 +109,7 @@ Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type
 
 Value check_coalesce(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
     Value sides[2];
-    bool empty = expr->b->kind == AST_LIST && !expr->b->arg_count && !want;
-    if (empty) {  // It has the type of what it stands for.
-        sides[0] = check_expr(checker, scope, expr->a, nullptr);
-        const Type *left = is_error(sides[0].type) ? nullptr : type_base(sides[0].type);
-        if (!left) return error_value(checker);
-        sides[1] = check_expr(checker, scope, expr->b, left->kind == TYPE_LIST ? left : nullptr);
-    } else {
-        check_pair(checker, scope, expr->a, expr->b, want, sides);
-    }
+    check_pair(checker, scope, expr->a, expr->b, want, sides);
     if (is_error(sides[0].type) || is_error(sides[1].type)) return error_value(checker);
     if (is_null(sides[0].type)) return sides[1];
     if (!sides[0].type->nullable) {

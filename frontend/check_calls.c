@@ -183,7 +183,7 @@ static void unknown_arguments(Checker *checker, Scope *scope, const AstExpr *cal
     if (result) checker->quiet++;
     for (uint32_t i = 0; i < call->arg_count; i++) {
         const AstExpr *value = call->args[i].value;
-        if (value && !is_untyped(value))
+        if (value && !is_untyped(value) && value->kind != AST_LAMBDA)
             check_expr(checker, result ? scope->group->input : scope, value, nullptr);
     }
     if (result) checker->quiet--;
@@ -214,8 +214,9 @@ static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *cal
     const DeclTable *decls = checker->input->decls;
     Text *names = arena_new_array(checker->arena, Text,
                                   decls->count + checker->fn_count + 40 + TENSOR_FN_COUNT +
-                                      countof(window_functions));
+                                      LAMBDA_FN_COUNT + countof(window_functions));
     size_t count = tensor_function_names(names);
+    count += lambda_function_names(names + count);
     for (size_t i = 0; i < countof(window_functions); i++) names[count++] = window_functions[i];
     for (size_t i = 0; i < checker->fn_count; i++) names[count++] = checker->fns[i].stmt->name.text;
     for (size_t i = 0; i < decls->count; i++) names[count++] = decls->items[i].name;
@@ -245,11 +246,11 @@ static bool takes_count(const Decl *const *decls, size_t count, uint32_t args) {
 }
 
 Value check_call(Checker *checker, Scope *scope, const AstExpr *call, const Type *want) {
-    (void)want;
     PlaceKind place;
     const Type *target;
     FnDecl *fn = find_fn(checker, call->name.text);
     if (fn) return call_fn(checker, scope, fn, call);
+    if (takes_lambda(call)) return call_lambda_function(checker, scope, call, want);
     if (is_place(call, &place)) return check_place(checker, scope, call, place);
     if (scope->kind == SCOPE_WINDOW && is_window_call(checker, call))
         return check_window_call(checker, scope, call);

@@ -25,7 +25,7 @@ bool is_flexible(const AstExpr *expr) {
                is_flexible(expr->a) && is_flexible(expr->b);
     case AST_NULL: case AST_BOOL: case AST_DURATION: case AST_STR: case AST_FSTRING: case AST_NAME:
     case AST_CALL: case AST_FIELD: case AST_INDEX: case AST_IN: case AST_IF: case AST_CASE:
-    case AST_ELSE: case AST_LIST: case AST_STRUCT: case AST_ERROR: return false;
+    case AST_ELSE: case AST_LIST: case AST_STRUCT: case AST_LAMBDA: case AST_ERROR: return false;
     }
     return false;
 }
@@ -275,6 +275,8 @@ bool const_of(Checker *checker, ExprId id, Const *value) {
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_IN:
     case EXPR_ELSE: case EXPR_CAST: case EXPR_TO_F64: case EXPR_CALL: case EXPR_REGEX:
     case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_FIELD: case EXPR_INDEX:
+    case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY:
+    case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
     case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
     case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:

@@ -150,6 +150,8 @@ void check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr 
     const AstExpr *first = sides[swap], *second = sides[!swap];
     Value value = check_expr(checker, scope, first, want);
     if (is_flexible(second)) want = literal_want(checker, second, value.type);
+    else if (is_untyped(second) && !want && type_base(value.type)->kind == TYPE_LIST)
+        want = type_base(value.type);
     // Nobody knows what a number or [] should be beside a value that has no type.
     bool follows = is_untyped(second) && is_error(value.type);
     out[swap] = value;

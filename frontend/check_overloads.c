@@ -58,9 +58,18 @@ static bool bind_variable(Checker *checker, Fit *fit, const Type *found, bool fl
     if (fit->variable == found) return true;
     if (flexible) return literal_fits(found, fit->variable);
     const Type *both = common_type(checker, fit->variable, found);
-    if (!both || (fit->decl->params[0].list_of && both != fit->variable)) return false;
+    if (!both || (fit->decl->params[0].lists && both != fit->variable)) return false;
     fit->variable = both;
     return true;
+}
+
+// T is what stands in so many lists, the inner ones never null.
+static bool bind_elements(Checker *checker, Fit *fit, uint8_t lists, const Type *type) {
+    for (uint8_t i = 0; i < lists; i++) {
+        if (type->kind != TYPE_LIST || type->nullable) return false;
+        type = type->elem;
+    }
+    return bind_variable(checker, fit, type, false);
 }
 
 static bool fits_param(Checker *checker, Fit *fit, const Arguments *args, uint32_t i) {
@@ -70,14 +79,13 @@ static bool fits_param(Checker *checker, Fit *fit, const Arguments *args, uint32
                     (param->type && param->type->nullable);
     if (is_error(found)) return true;
     if (is_null(found)) {
-        bool list = param->list_of || (param->type && type_base(param->type)->kind == TYPE_LIST);
+        bool list = param->lists || (param->type && type_base(param->type)->kind == TYPE_LIST);
         return expr_is_none(args->values[i].id) ? list : nullable;  // [] or null.
     }
     if (found->nullable && !nullable) return false;
     if (param->decimal) return base->kind == TYPE_DECIMAL;
     if (param->any_unit) return base->kind == TYPE_TIMESTAMP;
-    if (param->list_of)
-        return base->kind == TYPE_LIST && bind_variable(checker, fit, base->elem, false);
+    if (param->lists) return bind_elements(checker, fit, param->lists, base);
     if (!param->type) return bind_variable(checker, fit, base, args->flexible[i]);
     return fits_fixed(type_base(param->type), base, args->flexible[i], fit->loose);
 }
@@ -99,7 +107,7 @@ static bool fits(Checker *checker, Fit *fit, const Arguments *args, uint32_t *wr
 
 static Text param_text(Checker *checker, const DeclParam *param) {
     if (param->decimal) return TEXT("a decimal");
-    if (param->list_of) return TEXT("a list");
+    if (param->lists) return param->lists > 1 ? TEXT("a list of lists") : TEXT("a list");
     if (!param->type) return TEXT("a value");
     return type_text(checker->arena, param->type);
 }
@@ -120,7 +128,7 @@ static void wrong_argument(Checker *checker, const Arguments *args, const Decl *
         coerce(checker, args->values[i], type_base(param->type), span);
         return;
     }
-    if (found->nullable && !param->type && !param->list_of) {
+    if (found->nullable && !param->type && !param->lists) {
         coerce(checker, args->values[i], type_base(found), span);
         return;
     }
@@ -207,14 +215,18 @@ static Value constant_argument(Checker *checker, const DeclParam *param, Value v
     return (Value){graph_expr(checker->graph, payload, nullptr, 0), value.type};
 }
 
+static const Type *in_lists(Checker *checker, const Type *type, uint8_t lists) {
+    for (uint8_t i = 0; i < lists; i++) type = type_list(checker->types, type);
+    return type;
+}
+
 static const Type *wanted_type(Checker *checker, const Choice *choice, uint32_t i, Value value) {
     const DeclParam *param = &choice->decl->params[i];
     const Type *type = param->type;
     if (param->decimal && type_base(value.type)->kind == TYPE_DECIMAL)
         type = type_decimal(checker->types, DECIMAL_PRECISION_MAX, type_base(value.type)->scale);
     else if (param->any_unit && choice->timestamp) type = choice->timestamp;
-    else if (param->list_of) type = type_list(checker->types, choice->variable);
-    else if (!type) type = choice->variable;
+    else if (!type) type = in_lists(checker, choice->variable, param->lists);
     bool keeps_null = choice->decl->aggregate && value.type->nullable;
     return param->nullable || keeps_null ? type_nullable(type) : type;
 }
@@ -242,8 +254,7 @@ static const Type *result_type(Checker *checker, const Choice *choice, const Arg
     } else if (decl->result_unit && choice->timestamp) {
         type = choice->timestamp;
     } else if (!type) {
-        type = choice->variable;
-        if (decl->result_list) type = type_list(checker->types, type);
+        type = in_lists(checker, choice->variable, decl->result_lists);
     }
     return decl->result_nullable ? type_nullable(type) : type;
 }

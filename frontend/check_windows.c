@@ -315,6 +315,7 @@ static bool open_window(Checker *checker, const AstStep *step, Flow flow, Window
 // reject after the window shows.
 static void name_fns(Checker *checker, WindowBuild *build, const Scope *out) {
     for (uint32_t i = 0; i < out->count; i++) {
+        if (expr_is_none(out->names[i].value.id)) continue;  // It is wrong, which has been said.
         const Expr *value = graph_at(checker->graph, out->names[i].value.id);
         if (value->op == EXPR_COLUMN && value->index >= build->columns)
             build->fns[value->index - build->columns].name = out->names[i].name;

@@ -10,6 +10,7 @@
 //   check_branches.c   if, case, `??`, `else`; check_calls.c: calls; check_casts.c: casts
 //   check_tensors.c    tensors: their types and literals, operators on their elements
 //   check_tensor_calls.c  functions of whole tensors, from tensors.def
+//   check_lambdas.c    functions over lists that take a lambda, from lambdas.def
 //   check_domains.c    constant arguments that a function does not take
 //   check_flows.c      heads and steps; check_columns.c, _groups.c, _joins.c, _hints.c
 //   check_batches.c    calls of functions over batches, in projects of their own
@@ -22,6 +23,7 @@
 #define SBC_FRONTEND_CHECKER_H
 
 #include "frontend/check.h"
+#include "frontend/lambdas.h"
 #include "frontend/tensors.h"
 
 // ---- values and scopes -------------------------------------------------------------------------
@@ -322,6 +324,13 @@ Value call_tensor_function(Checker *checker, Scope *scope, const Arguments *args
 bool  takes_tensors(const Arguments *args);
 Value call_for_elements(Checker *checker, Scope *scope, const Arguments *args,
                         const Decl *const *decls, size_t count);
+
+// ---- lambdas (check_lambdas.c, lambdas.def) -----------------------------------------------------
+
+// Is the call one of a function over lists that takes a lambda?
+bool  takes_lambda(const AstExpr *call);
+Value call_lambda_function(Checker *checker, Scope *scope, const AstExpr *call, const Type *want);
+Value misplaced_lambda(Checker *checker, const AstExpr *lambda);  // Reported.
 
 // ---- domains (check_domains.c) ------------------------------------------------------------------
 

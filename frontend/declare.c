@@ -98,7 +98,8 @@ typedef struct DeclType {
     const Type   *type;
     DeclParamKind kind;
     DomainKind    domain;
-    bool          list_of, nullable, decimal, any_unit;
+    uint8_t       lists;   // Around T.
+    bool          nullable, decimal, any_unit;
 } DeclType;
 
 static DeclType read_type(Reader *reader);
@@ -136,10 +137,9 @@ static DeclType read_bare_type(Reader *reader) {
     if (take(reader, '[')) {
         DeclType elem = read_type(reader);
         expect(reader, ']', "']'");
-        if (elem.nullable || elem.list_of || elem.decimal) fail(reader,
-                                                                "a list of T or of one type");
+        if (elem.nullable || elem.decimal) fail(reader, "a list of T or of one type");
         else if (elem.type) type.type = type_list(reader->types, elem.type);
-        else type.list_of = true;
+        else type.lists = elem.lists + 1;
         return type;
     }
     if (take(reader, '{')) {
@@ -209,7 +209,7 @@ static void read_params(Reader *reader, Decl *decl) {
         param->kind = type.kind;
         param->domain.kind = type.domain;
         param->type = type.type;
-        param->list_of = type.list_of;
+        param->lists = type.lists;
         param->nullable = type.nullable;
         param->decimal = type.decimal;
         param->any_unit = type.any_unit;
@@ -222,7 +222,7 @@ static uint32_t pointer_params(const Decl *decl) {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < decl->param_count; i++) {
         const DeclParam *param = &decl->params[i];
-        bool variable = !param->type && !param->list_of;
+        bool variable = !param->type && !param->lists;
         bool nested = param->type && type_base(param->type)->kind == TYPE_STRUCT;
         if (variable || nested || param->nullable) bits |= 1u << i;
     }
@@ -243,7 +243,7 @@ static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
     while (decl.signature.len && decl.signature.at[decl.signature.len - 1] == ' ')
         decl.signature.len--;
     decl.result = result.type;
-    decl.result_list = result.list_of;
+    decl.result_lists = result.lists;
     decl.result_nullable = result.nullable;
     decl.result_decimal = result.decimal;
     decl.result_unit = result.any_unit;
@@ -254,7 +254,7 @@ static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
     decl.fn = (FnRef){.name = decl.name, .symbol = symbol, .pointers = pointers};
     decl.agg = (AggRef){
         .name = decl.name, .symbol = symbol, .pointers = pointers, .state_align = 8};
-    if (!result.type && !result.list_of && !result.nullable) decl.fn.traits |= FN_OUT;
+    if (!result.type && !result.lists && !result.nullable) decl.fn.traits |= FN_OUT;
     if (result.nullable) {
         decl.fn.traits |= FN_MAYBE;
         decl.agg.traits |= AGG_MAYBE;

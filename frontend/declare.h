@@ -47,8 +47,8 @@ typedef struct DeclParam {
     Text          name;
     DeclParamKind kind;
     Domain        domain;
-    const Type   *type;      // Null: the type variable T (see `list_of`).
-    bool          list_of;   // [T]
+    const Type   *type;      // Null: the type variable T (see `lists`).
+    uint8_t       lists;     // Around T: 1 is [T], 2 is [[T]].
     bool          nullable;  // T?
     bool          decimal;   // Any decimal, widened to decimal(38, s).
     bool          any_unit;  // A timestamp of any unit; all of one call are taken to the finest.
@@ -59,8 +59,9 @@ typedef struct Decl {
     bool        aggregate;
     DeclParam   params[DECL_PARAMS_MAX];
     uint32_t    param_count;
-    const Type *result;        // Null: T, [T] or T? by the flags.
-    bool        result_list, result_nullable;
+    const Type *result;        // Null: T, lists of T or T? by the next two.
+    bool        result_nullable;
+    uint8_t     result_lists;  // Around T.
     bool        result_decimal;  // decimal(38, s) of the first argument.
     bool        result_unit;     // A timestamp of the unit that the arguments are taken to.
     FnRef       fn;            // Functions; of aggregates `domain` alone.

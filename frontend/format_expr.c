@@ -142,6 +142,11 @@ static void emit_arm(Page *page, const void *item) {
 
 // ---- operators ---------------------------------------------------------------------------------
 
+// Chains of operators are broken together; brackets decide for themselves.
+static bool breaks_itself(AstExprKind kind) {
+    return kind == AST_LIST || kind == AST_STRUCT || kind == AST_CALL || kind == AST_CASE;
+}
+
 // Between two operands: a space, or where it does not fit a line end after the operator.
 static void break_or_space(Page *page, bool broken, uint32_t done, const AstExpr *next) {
     if (!broken) {
@@ -227,6 +232,20 @@ static void put_call(Page *page, const AstExpr *e) {
     if (e->frame) put_frame(page, e->frame);
 }
 
+// A body that does not fit beside the parameters stands below them.
+static void put_lambda(Page *page, const AstExpr *e, bool broken) {
+    bool bare = e->param_count == 1;
+    if (!bare) page_put(page, "(");
+    for (uint32_t i = 0; i < e->param_count; i++) {
+        if (i) page_put(page, ", ");
+        page_put_name(page, e->params[i]);
+    }
+    page_put(page, bare ? " ->" : ") ->");
+    if (broken && page_try_flat(page, e->a->span, put_operand, e->a)) return;
+    break_or_space(page, broken && !breaks_itself(e->a->kind), e->op_span.end, e->a);
+    format_expr(page, e->a);
+}
+
 static void put_unary(Page *page, const AstExpr *e) {
     page_put(page, e->op == AST_OP_NOT ? "not " : "-");
     format_expr(page, e->a);
@@ -272,6 +291,7 @@ static void put_expr(Page *page, const AstExpr *e, bool broken) {
                                   .padded = true, .keeps_break = true});
         break;
     case AST_ELSE: put_else(page, e, broken); break;
+    case AST_LAMBDA: put_lambda(page, e, broken); break;
     case AST_LIST: put_list(page, e, e->span); break;
     case AST_STRUCT:
         page_put_seq(page, &(Seq){.open = "{", .close = "}", .items = e->args,
@@ -283,11 +303,6 @@ static void put_expr(Page *page, const AstExpr *e, bool broken) {
 }
 
 static void emit_flat(Page *page, const void *item) { put_expr(page, item, false); }
-
-// Chains of operators are broken together; brackets decide for themselves.
-static bool breaks_itself(AstExprKind kind) {
-    return kind == AST_LIST || kind == AST_STRUCT || kind == AST_CALL || kind == AST_CASE;
-}
 
 void format_expr(Page *page, const AstExpr *e) {
     if (e->parens) page_put(page, "(");

@@ -716,8 +716,48 @@ AstExpr *parse_expr(Parser *p) {
     return e;
 }
 
-// handled = expr ["else" ("reject" | "fail" | expr)]
+// Is there a lambda: NAME "->", or "(" [NAME ("," NAME)*] ")" "->"? Others write `=>`.
+static bool at_lambda(const Parser *p) {
+    if (parser_at_name(p))
+        return parser_ahead(p, 1, TOKEN_ARROW) || parser_ahead(p, 1, TOKEN_FAT_ARROW);
+    if (!parser_at(p, TOKEN_OPEN_PAREN)) return false;
+    size_t at = 1;
+    while (parser_ahead(p, at, TOKEN_WORD) || parser_ahead(p, at, TOKEN_QUOTED)) {
+        at++;
+        if (!parser_ahead(p, at, TOKEN_COMMA)) break;
+        at++;
+    }
+    return parser_ahead(p, at, TOKEN_CLOSE_PAREN) &&
+           (parser_ahead(p, at + 1, TOKEN_ARROW) || parser_ahead(p, at + 1, TOKEN_FAT_ARROW));
+}
+
+// lambda = (NAME | "(" [NAME ("," NAME)* [","]] ")") "->" handled
+static AstExpr *parse_lambda(Parser *p) {
+    AstExpr *e = new_expr(p, AST_LAMBDA, start_of(p));
+    size_t count = 0, cap = 0;
+    bool list = parser_skip(p, TOKEN_OPEN_PAREN);
+    while (parser_at_name(p)) {
+        arena_push(p->in.arena, e->params, count, cap, parser_take_name(p));
+        parser_skip(p, TOKEN_COMMA);
+    }
+    if (list) parser_take(p);
+    e->param_count = (uint32_t)count;
+    e->op_span = start_of(p);
+    if (parser_at(p, TOKEN_FAT_ARROW)) {
+        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
+                              "a lambda is written `x -> ..`");
+        diag_fix(p->in.diags, d, "write `->`");
+    }
+    parser_take_operator(p);
+    if (!parser_enter(p)) return new_expr(p, AST_ERROR, e->span);
+    e->a = parse_handled(p);
+    parser_leave(p);
+    return done(p, e);
+}
+
+// handled = lambda | expr ["else" ("reject" | "fail" | expr)]
 AstExpr *parse_handled(Parser *p) {
+    if (!p->panic && at_lambda(p)) return parse_lambda(p);
     Span start = start_of(p);
     AstExpr *value = parse_expr(p);
     if (p->panic || !parser_at_word(p, "else")) return value;

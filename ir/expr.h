@@ -102,7 +102,8 @@ typedef struct Expr {
     ExprId     *args;
     // Payload, by op.
     Const        value;    // CONST; REGEX and ZONE: value.text.
-    uint32_t     index;    // PARAM, COLUMN, RAW, FIELD; PLACE: PlaceKind.
+    uint32_t     index;    // PARAM, COLUMN, RAW, FIELD; PLACE: PlaceKind. LOCAL, LIST_MAP to
+                           // LIST_REDUCE: the number of a local.
     uint32_t     input;    // COLUMN, RAW: 0 or 1 (the right side of a join).
     ElseKind     handler;  // ELSE.
     const FnRef *fn;       // CALL.
@@ -112,7 +113,23 @@ typedef struct Expr {
     bool         faults, leaves, effects;
     bool         batch;    // Is there a call of a function over batches in it?
     bool         foreign;  // See graph_is_foreign.
+    uint32_t     outermost;  // The least number of a local in it that no lambda in it binds;
+                             // LOCAL_NONE: there is none.
 } Expr;
+
+// A lambda is the last argument of its node: a region that is judged once for each element. Its
+// locals have the numbers from `index` on. Lambdas inside of it have greater numbers.
+enum : uint32_t { LOCAL_NONE = UINT32_MAX, LOCALS_MAX = 1u << 20 };
+
+static inline bool expr_has_lambda(const Expr *node) {
+    return node->op >= EXPR_LIST_MAP && node->op <= EXPR_LIST_REDUCE;
+}
+static inline uint32_t expr_local_count(const Expr *node) {
+    return node->op == EXPR_LIST_REDUCE ? 2 : 1;
+}
+static inline ExprId expr_lambda(const Expr *node) { return node->args[node->arg_count - 1]; }
+// Does the value depend on an element of a lambda around the node?
+static inline bool expr_is_open(const Expr *node) { return node->outermost != LOCAL_NONE; }
 
 const char *expr_op_name(ExprOp op);
 int         expr_op_arity(ExprOp op);  // -1: any.

@@ -198,7 +198,8 @@ bool graph_is_elementwise(const Expr *node) {
     case EXPR_SOME: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
     case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_ELSE: case EXPR_REGEX:
     case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD:
-    case EXPR_LIST: case EXPR_INDEX:
+    case EXPR_LIST: case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER:
+    case EXPR_LIST_ANY: case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
     case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
     case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
@@ -230,6 +231,17 @@ static bool is_foreign_at_all(const Graph *graph, const Expr *node) {
     for (uint32_t i = 0; i < node->arg_count; i++)
         if (graph_at(graph, node->args[i])->foreign) return true;
     return false;
+}
+
+static uint32_t outermost_of(const Graph *graph, const Expr *node) {
+    if (node->op == EXPR_LOCAL) return node->index;
+    uint32_t least = LOCAL_NONE;
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        uint32_t local = graph_at(graph, node->args[i])->outermost;
+        bool own = expr_has_lambda(node) && i == node->arg_count - 1 && local >= node->index;
+        if (!own && local < least) least = local;
+    }
+    return least;
 }
 
 bool graph_is_foreign(const Graph *graph, ExprId id) {
@@ -298,7 +310,8 @@ static Expr used_payload(Expr node) {
     Expr used = {.op = node.op, .type = node.type, .span = node.span, .proven = node.proven};
     bool place = node.op == EXPR_COLUMN || node.op == EXPR_RAW;
     if (has_value(node.op)) used.value = node.value;
-    if (place || node.op == EXPR_PARAM || node.op == EXPR_FIELD || node.op == EXPR_PLACE)
+    bool local = node.op == EXPR_LOCAL || expr_has_lambda(&node);
+    if (place || local || node.op == EXPR_PARAM || node.op == EXPR_FIELD || node.op == EXPR_PLACE)
         used.index = node.index;
     if (place) used.input = node.input;
     if (node.op == EXPR_ELSE) used.handler = node.handler;
@@ -316,6 +329,7 @@ ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_c
     payload.effects = has_effects_at_all(graph, &payload);
     payload.batch = holds_batch(graph, &payload);
     payload.foreign = is_foreign_at_all(graph, &payload);
+    payload.outermost = outermost_of(graph, &payload);
     bool impure = is_impure(&payload);
     size_t place = 0;
     if (!impure) {
@@ -334,6 +348,11 @@ ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_c
 ExprId graph_column(Graph *graph, uint32_t input, uint32_t index, const Type *type, Span span) {
     Expr column = {.op = EXPR_COLUMN, .type = type, .span = span, .index = index, .input = input};
     return graph_expr(graph, column, nullptr, 0);
+}
+
+uint32_t graph_locals(Graph *graph, uint32_t count) {
+    graph->local_count += count;
+    return graph->local_count - count;
 }
 
 ExprId graph_const(Graph *graph, const Type *type, Const value, Span span) {

@@ -325,6 +325,7 @@ typedef struct Graph {
     TypeTable *types;
     Op        *ops;      size_t op_count, op_cap;
     Expr      *exprs;    size_t expr_count, expr_cap;
+    uint32_t   local_count;  // Numbers of locals that are taken.
     Step      *steps;    size_t step_count, step_cap;
     Param     *params;   size_t param_count, param_cap;
     Text      *files;    size_t file_count, file_cap;  // Source file names, by Span.file.
@@ -345,6 +346,8 @@ Graph *graph_new(Arena *arena, TypeTable *types);
 // have smaller numbers than the node. A node does not change later: passes make new ones.
 ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_count);
 ExprId graph_column(Graph *graph, uint32_t input, uint32_t index, const Type *type, Span span);
+// Takes the numbers of `count` locals. The lambda takes them before those inside of it do.
+uint32_t graph_locals(Graph *graph, uint32_t count);
 ExprId graph_const(Graph *graph, const Type *type, Const value, Span span);
 ExprId graph_const_i64(Graph *graph, int64_t value);
 ExprId graph_const_text(Graph *graph, Text value, Span span);

@@ -108,7 +108,10 @@ static void print_payload(TextBuf *buf, const Expr *node) {
         text_buf_char(buf, ' ');
         text_buf_quoted(buf, node->value.text);
         break;
-    case EXPR_PARAM: case EXPR_FIELD: text_buf_format(buf, " %u", node->index); break;
+    case EXPR_PARAM: case EXPR_FIELD: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER:
+    case EXPR_LIST_ANY: case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
+        text_buf_format(buf, " %u", node->index);
+        break;
     case EXPR_COLUMN:
     case EXPR_RAW: text_buf_format(buf, " %u:%u", node->input, node->index); break;
     case EXPR_PLACE: text_buf_format(buf, " %s", form_places[node->index]); break;

@@ -83,6 +83,12 @@ static void read_payload(Block *block, Expr *node) {
         node->index = reader_u32(reader);
     } else if (node->op == EXPR_PARAM || node->op == EXPR_FIELD) {
         node->index = reader_u32(reader);
+    } else if (node->op == EXPR_LOCAL || expr_has_lambda(node)) {
+        uint32_t end = LOCALS_MAX - expr_local_count(node);
+        node->index = reader_u32(reader);
+        if (node->index > end) reader_fail(reader, "the number of a local");
+        end = node->index + expr_local_count(node);
+        if (end > block->graph->local_count) block->graph->local_count = end;
     } else if (node->op == EXPR_PLACE) {
         node->index = read_choice(reader, form_places, countof(form_places));
     } else if (node->op == EXPR_ELSE) {

@@ -250,7 +250,8 @@ static void check_slot(void *self, ExprId *slot, ColumnScope scope, TypeKind wan
 }
 
 bool graph_verify(const Graph *graph, TextBuf *errors) {
-    Verifier state = {.graph = graph, .errors = errors, .walk = walk_make(graph)};
+    Verifier state = {.graph = graph, .errors = errors, .walk = walk_make(graph),
+                      .lambda = walk_make(graph), .free = walk_make(graph)};
     Verifier *verifier = &state;
     state.checked = arena_new_array(graph->arena, bool, graph->expr_count);
     graph_each_expr((Graph *)graph, verifier, check_slot);

@@ -10,6 +10,7 @@ typedef struct Verifier {
     const Op    *op;      // The operator at hand; null for the graph itself.
     TextBuf     *errors;
     Walk         walk;
+    Walk         lambda, free;  // Of verify_expr.c.
     bool        *checked; // By node: verify_node saw it. Nodes that nothing uses are not looked at.
     bool         broken;
 } Verifier;

@@ -278,6 +278,68 @@ static void check_texts(const Check *check) {
         want(check, type_base(check->types[i])->kind == TYPE_STR, "an operand is no str");
 }
 
+// ---- lambdas ----
+
+// The type of local `number` of the node, which is one of its own.
+static const Type *local_type(const Check *check, uint32_t number) {
+    bool value = check->node->op == EXPR_LIST_REDUCE && number == check->node->index;
+    return value ? check->node->type : check->types[0]->elem;
+}
+
+// Does local `number` stand below `root` where no lambda below `root` binds it?
+static bool is_free(Verifier *verifier, ExprId root, uint32_t number) {
+    Walk *walk = &verifier->free;
+    walk_start(walk);
+    walk_add(walk, root);
+    while (walk->count) {
+        const Expr *node = graph_at(verifier->graph, (ExprId){walk->stack[--walk->count]});
+        if (node->op == EXPR_LOCAL && node->index == number) return true;
+        bool binds = expr_has_lambda(node) && number >= node->index &&
+                     number < node->index + expr_local_count(node);
+        for (uint32_t i = 0; i + binds < node->arg_count; i++) walk_add(walk, node->args[i]);
+    }
+    return false;
+}
+
+// Locals that the lambda binds have their types. What else is free in it has smaller numbers
+// (Expr.outermost relies on that).
+static void check_locals(const Check *check) {
+    Verifier *verifier = check->verifier;
+    const Expr *node = check->node;
+    uint32_t end = node->index + expr_local_count(node);
+    walk_start(&verifier->lambda);
+    walk_add(&verifier->lambda, expr_lambda(node));
+    for (ExprId id; walk_next(&verifier->lambda, &id);) {
+        const Expr *inner = graph_at(verifier->graph, id);
+        if (inner->op != EXPR_LOCAL || inner->index < node->index) continue;
+        if (inner->index < end)
+            want(check, inner->type == local_type(check, inner->index), "a local has another type");
+        else
+            want(check, !is_free(verifier, expr_lambda(node), inner->index),
+                 "a lambda around it has a greater number");
+    }
+}
+
+static void check_list_lambda(const Check *check) {
+    const Expr *node = check->node;
+    const Type *list = check->types[0], *result = check->types[node->arg_count - 1];
+    bool is_list = list->kind == TYPE_LIST && !list->nullable;
+    want(check, is_list, "its first argument is no list");
+    if (!is_list) return;
+    bool judges = node->op != EXPR_LIST_MAP && node->op != EXPR_LIST_REDUCE;
+    if (judges) want(check, is_bool(result), "the result of the lambda is no bool");
+    if (node->op == EXPR_LIST_MAP)
+        want(check, node->type->kind == TYPE_LIST && node->type->elem == result,
+             "it is no list of what the lambda gives");
+    else if (node->op == EXPR_LIST_FILTER)
+        want(check, node->type == list, "it has another type than its list");
+    else if (node->op == EXPR_LIST_REDUCE)
+        want(check, node->type == result && node->type == check->types[1],
+             "start and result of the lambda have other types");
+    else want(check, is_bool(node->type), "the result is no bool");
+    check_locals(check);
+}
+
 static void check_types(const Check *check) {
     if (graph_is_elementwise(check->node)) {
         check_elements(check);
@@ -311,6 +373,11 @@ static void check_types(const Check *check) {
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
     case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
         check_whole(check);
+        break;
+    case EXPR_LOCAL: break;  // Its lambda is held against it.
+    case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY: case EXPR_LIST_ALL:
+    case EXPR_LIST_REDUCE:
+        check_list_lambda(check);
         break;
     }
 }
@@ -367,6 +434,8 @@ void verify_expr(Verifier *verifier, ExprId root, ColumnScope scope) {
         const Expr *node = graph_at(verifier->graph, id);
         if (!verifier->checked[id.i]) verify_node(verifier, id);
         verifier->checked[id.i] = true;
+        if (node->op == EXPR_LOCAL && is_free(verifier, root, node->index))
+            verify_say(verifier, "$%u local %u: no lambda around it binds it", id.i, node->index);
         if (node->op == EXPR_PLACE && scope == SCOPE_PARAMS)
             verify_say(verifier, "$%u place: there is no row here", id.i);
         if (node->op == EXPR_CALL && node->fn && node->fn->traits & FN_BATCH)

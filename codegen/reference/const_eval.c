@@ -7,6 +7,7 @@ static bool is_known(const Graph *graph, ExprId id) {
     const Expr *expr = graph_at(graph, id);
     switch (expr->op) {
     case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE: return false;
+    case EXPR_LOCAL: return false;  // Its value comes from around the node.
     case EXPR_CALL:
         if (expr->fn->traits & (FN_IMPURE | FN_EXTERN | FN_RANDOM)) return false;
         break;
@@ -16,6 +17,8 @@ static bool is_known(const Graph *graph, ExprId id) {
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_IN:
     case EXPR_ELSE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_CONCAT:
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
+    case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY: case EXPR_LIST_ALL:
+    case EXPR_LIST_REDUCE:
     case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
     case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:

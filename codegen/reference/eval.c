@@ -9,6 +9,7 @@ enum { SCRATCH_BYTES = 64 * 1024 };
 bool eval_open(Eval *eval, const Graph *graph, Arena *arena) {
     *eval = (Eval){.graph = graph, .arena = arena, .memo_count = graph->expr_count};
     eval->memo = arena_new_array(arena, Memo, graph->expr_count ? graph->expr_count : 1);
+    eval->locals = arena_new_array(arena, Value, graph->local_count + 1);
     return sb_scratch_open(&eval->call, SCRATCH_BYTES) == SB_OK;
 }
 
@@ -254,6 +255,12 @@ int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
     case EXPR_STRUCT: case EXPR_LIST: return eval_items(eval, expr, out);
     case EXPR_FIELD: return eval_field(eval, expr, out);
     case EXPR_INDEX: return eval_index(eval, expr, out);
+    case EXPR_LOCAL:
+        *out = eval->locals[expr->index];
+        return SB_OK;
+    case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY: case EXPR_LIST_ALL:
+    case EXPR_LIST_REDUCE:
+        return eval_lambda(eval, expr, out);
     case EXPR_EXPAND: return argument(eval, expr, 0, out);
     case EXPR_CHOOSE: return eval_choose(eval, expr, out);
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
@@ -268,14 +275,17 @@ int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
 // kept while nothing has handled it, and then the row is over.
 int32_t eval_expr(Eval *eval, ExprId id, Value *out) {
     Memo *memo = &eval->memo[id.i];
-    if (memo->round == eval->round && memo->status == SB_OK) {
+    const Expr *expr = graph_at(eval->graph, id);
+    bool current = !expr_is_open(expr) || memo->element == eval->element;
+    if (memo->round == eval->round && current && memo->status == SB_OK) {
         *out = memo->value;
         return SB_OK;
     }
-    const Expr *expr = graph_at(eval->graph, id);
+    uint64_t element = eval->element;
     int32_t status = graph_is_elementwise(expr) ? eval_elements(eval, expr, out)
                                                 : eval_node(eval, expr, out);
     memo->round = eval->round;
+    memo->element = element == eval->element ? element : 0;  // A lambda inside took it on.
     memo->status = status;
     if (!status) memo->value = *out;
     return status;

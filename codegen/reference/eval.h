@@ -7,6 +7,7 @@
 
 typedef struct Memo {
     uint64_t round;    // The evaluation it belongs to.
+    uint64_t element;  // Where the node is open: what the locals were.
     int32_t  status;
     Value    value;
 } Memo;
@@ -21,6 +22,8 @@ typedef struct Eval {
     Memo        *memo;     // By expression.
     size_t       memo_count;
     uint64_t     round;
+    Value       *locals;   // By number: parameters of the lambdas that are being judged.
+    uint64_t     element;  // Grows with each value that a local takes.
     // Reads a column of a source's row when it is asked for; null: the row's values stand.
     int32_t (*judge)(void *self, uint32_t column, Value *out);
     void    *judge_self;
@@ -69,6 +72,9 @@ void    eval_call_close(Eval *eval);
 int32_t eval_elements(Eval *eval, const Expr *expr, Value *out);
 // From RESHAPE to the last reduction.
 int32_t eval_whole(Eval *eval, const Expr *expr, Value *out);
+
+// eval_lambda.c: a node for which expr_has_lambda.
+int32_t eval_lambda(Eval *eval, const Expr *expr, Value *out);
 
 // Keeps `text` as the offending text and returns `status`.
 int32_t eval_fault(Eval *eval, int32_t status, Text text);

@@ -93,6 +93,10 @@ static uint32_t judged_args(const Expr *node) {
     switch ((int)node->op) {
     case EXPR_IF: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: return 1;
     case EXPR_ELSE: return 0;  // Its fault is no fault.
+    // A lambda is judged for elements, if there are any.
+    case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY: case EXPR_LIST_ALL:
+    case EXPR_LIST_REDUCE:
+        return node->arg_count - 1;
     }
     return node->arg_count;
 }

@@ -175,6 +175,20 @@ int32_t sb_list_concat(SbCall *call, const SbType *type, SbList xs, SbList ys, S
     return SB_OK;
 }
 
+int32_t sb_list_flatten(SbCall *call, const SbType *type, SbList xss, SbList *out) {
+    const SbList *lists = xss.ptr;
+    int64_t size = type->elem->elem->size, len = 0;
+    for (int64_t i = 0; i < xss.len; i++) len += lists[i].len;
+    char *copy = sb_alloc(call, len * size);
+    if (!copy) return SB_FAULT_TOO_LARGE;
+    *out = (SbList){copy, len};
+    for (int64_t i = 0; i < xss.len; i++) {
+        if (lists[i].len) memcpy(copy, lists[i].ptr, (size_t)(lists[i].len * size));
+        copy += lists[i].len * size;
+    }
+    return SB_OK;
+}
+
 // The distinct elements of xs that are in ys, or that are not: a table of the positions in ys.
 static int32_t pick(SbCall *call, const SbType *type, SbList xs, SbList ys, bool wanted,
                     SbList *out) {

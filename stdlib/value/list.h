@@ -25,6 +25,8 @@ int32_t sb_list_sort(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_sort_desc(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_reverse(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_distinct(SbCall *call, const SbType *type, SbList xs, SbList *out);
+// `type` is that of the list of lists.
+int32_t sb_list_flatten(SbCall *call, const SbType *type, SbList xss, SbList *out);
 int32_t sb_list_concat(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
 int32_t sb_list_intersect(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
 int32_t sb_list_except(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);

@@ -97,6 +97,11 @@ def is_declared(tokens, i):
     opened = [token.text for token in tokens[max(i - 4, 0):i]]
     if opened[-2:] == ["as", "("] or opened[-4:-2] == ["as", "("]:  # unpivot (a, b) as (name, value)
         return True
+    behind = i + 1  # Of a lambda: x -> ..., (acc, x) -> ...
+    while behind < len(tokens) and (tokens[behind].text == "," or tokens[behind].kind == "word"):
+        behind += 1
+    if [token.text for token in tokens[behind:behind + 2]] == [")", "->"] or after == "->":
+        return True
     return after in (":", "=") or before in ("let", "param", "type", "fn") or is_statement(tokens, i)
 
 

@@ -3,6 +3,7 @@ import os
 import re
 
 import kinds
+import lambdas
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATTERNS = ("r\"[a-z]+\"", "r\"(\\w)(\\d*)\"", "r\"^a\"", "r\"x|y\"", "r\"\\s+\"", "r\"(?i)ABC\"", "r\"[^0-9]\"",
@@ -15,6 +16,7 @@ FORMATS = ("%Y-%m-%d", "%d/%m/%y", "%F", "%Y %j", "%b %d %Y")
 NUMBER_FORMATS = (".2f", "+08,.1f", "x", "05", "e", ".0%", "10", "bad")
 # Their integers say how much is made: kept small.
 GROWING = ("repeat", "pad", "pad_left", "pad_right", "sequence")
+LAMBDAS_MAX = 3  # In each other.
 CALL = re.compile(r"^(fn|agg) (\w+)\((.*)\) -> (.+?) = \w+$")
 DOMAIN = re.compile(r"^    domain (\w+) ")
 
@@ -63,7 +65,7 @@ def bind(kind, wanted):
     return "" if kind == wanted else None
 
 
-class Expressions:
+class Expressions(lambdas.Lambdas):
     """Makes expressions over `columns`: (name, kind, may be null)."""
 
     def __init__(self, random, columns, params=(), functions=(), places=False, made=()):
@@ -71,6 +73,7 @@ class Expressions:
         self.params, self.functions = params, functions
         self.places = places  # source(), line() and offset() mean something.
         self.made = made  # Names of columns of the same step, whose constants the compiler knows.
+        self.level = 0  # Lambdas around.
 
     def chance(self, share):
         return self.random.random() < share
@@ -90,6 +93,8 @@ class Expressions:
             ways += [self.reduced] * 2 if self.tensors(lambda k: True) else []
         elif kind[0] == "list" and kind[1] == "str" and not kind[2]:
             ways.append(lambda k, d: f"split({self.of('str', d)}, {kinds.quote(self.pick(' ,a'))})")
+        if not kinds.is_scalar(kind) and kind[0] == "list" and self.level < LAMBDAS_MAX:
+            ways += [self.mapped] * 2 + [self.filtered]
         way = self.pick(ways)
         return way(kind, depth - 1) if way != self.leaf else self.leaf(kind)
 
@@ -355,7 +360,9 @@ class Expressions:
 
     def scalar_ways(self, kind):
         if kind == "bool":
-            return [self.compare, self.compare, self.logic, self.null_test, self.among]
+            ways = [self.compare, self.compare, self.logic, self.null_test, self.among]
+            lists = self.level < LAMBDAS_MAX and (self.lists() or self.chance(0.1))
+            return ways + [self.quantified] if lists else ways
         ways = [self.cast]
         if kind in kinds.INTEGERS or kind in kinds.FLOATS:
             ways += [self.arithmetic] * 3
@@ -370,6 +377,8 @@ class Expressions:
                      lambda k, d: f"({self.of(k, d)} // {self.divisor('i64', d)})"]
         elif kind.startswith("timestamp"):
             ways.append(lambda k, d: f"({self.of(k, d)} {self.pick(('+', '-'))} {self.of('duration', d)})")
+        if self.level < LAMBDAS_MAX and kind != "json" and self.lists():
+            ways.append(self.folded)
         if self.places and kind in ("str", "i64"):
             ways.append(lambda k, d: "source()" if k == "str" else self.pick(("line()", "offset()")))
         return ways
