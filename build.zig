@@ -64,12 +64,14 @@ const suites_waiting: []const []const u8 = &.{
     "tests/operate_test.sh",
     "tests/metrics_test.py",
 };
-// Those that use all processors by themselves: one at a time.
+// Those that use all processors by themselves: one at a time, beside cases, many of which wait.
 const suites_wide: []const []const u8 = &.{
     "tests/differential/run.py",
     "tests/e2e/run.py",
-    "tests/cases.py job",
 };
+const suites_cases: []const []const u8 = &.{"tests/cases.py job --beside"};
+// Those that measure times.
+const suites_quiet: []const []const u8 = &.{"tests/cases.py job --alone"};
 
 // OpenSSL is in programs and jobs that connect over TCP only (runtime/worker/link_tls.c).
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "utf8proc", "ssl", "crypto" };
@@ -191,12 +193,16 @@ pub fn build(b: *std.Build) void {
     no_command.expectExitCode(2);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.step.dependOn(&no_command.step);
     b.step("sim", "The simulator of the scheduler, zig-out/bin/sim").dependOn(&b.addInstallArtifact(sim, .{}).step);
-    all.addArg("--waiting");
-    all.addArgs(suites_waiting);
-    all.addArg("--together");
-    all.addArgs(suites);
-    all.addArg("--alone");
-    all.addArgs(suites_wide);
+    for ([_]struct { []const u8, []const []const u8 }{
+        .{ "--waiting", suites_waiting },
+        .{ "--together", suites },
+        .{ "--waiting", suites_cases },
+        .{ "--alone", suites_wide },
+        .{ "--alone", suites_quiet },
+    }) |group| {
+        all.addArg(group[0]);
+        all.addArgs(group[1]);
+    }
     b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
 }

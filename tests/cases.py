@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """cases.py: runs the cases of a folder whose commands are a script; tests/README.md says how to write one.
 
-usage: tests/cases.py FOLDER [--keep] [CASE...]     FOLDER: `job` for tests/job. SBC names the compiler.
+usage: tests/cases.py FOLDER [--keep] [--beside | --alone] [CASE...]     FOLDER: `job` for tests/job. SBC names the compiler.
 
 Each case is run once, in a folder of its own; one more at a time than there are processors, for many wait. A program
-that several cases hold is compiled once. Cases with `alone: yes` are run last, one by one.
+that several cases hold is compiled once. Cases with `alone: yes` are run last, one by one. --alone runs just these,
+--beside all others.
 """
 import concurrent.futures
 import os
@@ -52,6 +53,7 @@ class Script:
         name = os.path.basename(path)[:-len(".case")]
         self.case = cases.load(path, name, SETTINGS)
         self.name, self.alone = name, f"{alone} {name}"
+        self.measures = "alone" in self.case.settings
         sections = dict(self.case.inputs)
         self.commands = sections.pop("commands", b"").decode()
         self.beside = {key: body for key, body in sections.items() if is_beside(key)}
@@ -137,7 +139,8 @@ def main(arguments):
     keep = "--keep" in arguments
     folder, *names = [word for word in arguments if not word.startswith("--")]
     folder = os.path.join(HERE, folder)
-    scripts = find(folder, names)
+    scripts = [script for script in find(folder, names) if script.measures or "--alone" not in arguments]
+    scripts = [script for script in scripts if not script.measures or "--beside" not in arguments]
     helpers = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".sh")]
     work = tempfile.mkdtemp(prefix="sbc-cases-")
     os.chmod(work, 0o711)  # A case runs a job as another user.
@@ -153,11 +156,11 @@ def main(arguments):
 
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() + 1) as pool:
         jobs.make(scripts, pool)
-        together = [script for script in scripts if "alone" not in script.case.settings]
+        together = [script for script in scripts if not script.measures]
         for result in pool.map(lambda script: run(script, jobs, work, helpers), together):
             finish(result)
     for script in scripts:
-        if "alone" in script.case.settings:
+        if script.measures:
             finish(run(script, jobs, work, helpers))
     if keep:
         print(f"kept: {work}")
