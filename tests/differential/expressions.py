@@ -31,7 +31,7 @@ def kind_of(text):
     """The kind a declaration says, and whether it may be null."""
     nullable = text.endswith("?")
     text = text.rstrip("?")
-    return (("list", text[1:-1], False) if text.startswith("[") else text), nullable
+    return (("list", kind_of(text[1:-1])[0], False) if text.startswith("[") else text), nullable
 
 
 def load_calls():
@@ -63,6 +63,13 @@ def bind(kind, wanted):
     if not kinds.is_scalar(kind) and kind[1] == "T":
         return wanted[1] if not kinds.is_scalar(wanted) and wanted[0] == "list" and not wanted[2] else None
     return "" if kind == wanted else None
+
+
+def with_variable(kind, t):
+    """The kind of a list in which T stands for `t`."""
+    if kinds.is_scalar(kind):
+        return t if kind == "T" else kind
+    return ("list", with_variable(kind[1], t), kind[2]) if kind[0] == "list" else kind
 
 
 class Expressions(lambdas.Lambdas):
@@ -348,8 +355,8 @@ class Expressions(lambdas.Lambdas):
             return self.divisor(kind, depth) if kind == "i64" else self.unchecked(kind, depth)
         if kind in ("T", "decimal"):
             kind = t or self.pick(kinds.DECIMALS)
-        elif not kinds.is_scalar(kind) and kind[1] == "T":
-            kind = ("list", t, False)
+        elif not kinds.is_scalar(kind):
+            kind = with_variable(kind, t)
         if call.name == "clamp" and kind in (*kinds.INTEGERS, *kinds.FLOATS) and kind not in ("i64", "f64"):
             return None  # Its forms for i64 and f64 take narrower numbers too.
         if call.name in ("null_if", "greatest", "least", "hash") and (not kinds.is_scalar(kind) or kind == "json"):

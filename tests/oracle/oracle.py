@@ -4,6 +4,7 @@ import sys
 import function_cases
 import harness
 import keys_cases  # noqa: F401
+import list_cases  # noqa: F401
 import numbers_cases
 import regex_cases  # noqa: F401
 import relational

@@ -84,6 +84,15 @@ static void joining(void) {
     CHECK(sb_sequence(&call, INT64_MIN, INT64_MAX, &out) == SB_FAULT_TOO_LARGE);
 }
 
+static void flattening(void) {
+    SbType nested = {.kind = SB_LIST, .size = 16, .align = 8, .elem = &ints};
+    int64_t first[] = {1, 2}, last[] = {3};
+    SbList parts[] = {{first, 2}, {nullptr, 0}, {last, 1}}, out;
+    CHECK(sb_list_flatten(&call, &nested, (SbList){parts, 3}, &out) == SB_OK && IS(out, 1, 2, 3));
+    CHECK(sb_list_flatten(&call, &nested, (SbList){parts + 1, 1}, &out) == SB_OK && !out.len);
+    CHECK(sb_list_flatten(&call, &nested, (SbList){nullptr, 0}, &out) == SB_OK && !out.len);
+}
+
 static void sums(void) {
     double floats_in[] = {1e100, 1.0, -1e100}, sum;
     int64_t ints_in[] = {INT64_MAX, 1, -1}, whole;
@@ -98,7 +107,8 @@ static void sums(void) {
 }
 
 static const UnitTest tests[] = {
-    {"positions", positions}, {"order", order}, {"joining", joining}, {"sums", sums},
+    {"positions", positions}, {"order", order}, {"joining", joining},
+    {"flattening", flattening}, {"sums", sums},
 };
 
 int main(int argc, char **argv) {

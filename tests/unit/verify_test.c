@@ -92,6 +92,12 @@ static const Wrong operators[] = {
      "%1 source: spelling 1 is not hidden"},
     {"%1 = source inline {\n column i : i64\n raw_of 0\n out i : i64\n out h : i8 hidden\n}\n",
      "%1 source: spelling 1 is no str"},
+    {"%1 = sort %0 {\n $0 = column 0:1 : [i64]\n $1 = local 0 : str\n"
+     " $2 = list_map 0 $0 $1 : [str]\n key $2\n out a : i64\n}\n",
+     "list_map: a local has another type"},
+    {"%1 = sort %0 {\n $0 = column 0:1 : [i64]\n $1 = local 5 : i64\n"
+     " $2 = list_map 3 $0 $1 : [i64]\n $3 = list_map 5 $0 $2 : [[i64]]\n key $3\n out a : i64\n}\n",
+     "list_map: a lambda around it has a greater number"},
     {"%1 = source inline {\n column i : null\n out i : null\n}\n",
      "%1 source: column 0 has no type"},
 };
@@ -133,6 +139,14 @@ static const Wrong expressions[] = {
     {"list $0 : [i32]", "list: an element has another type"},
     {"index $0 $0 : i64", "index: the argument is no list of the type"},
     {"index $1 $2 : i64", "index: the index is no integer"},
+    {"local 0 : i64", "local 0: no lambda around it binds it"},
+    {"list_map 0 $0 $0 : [i64]", "list_map: its first argument is no list"},
+    {"list_map 0 $1 $2 : [i64]", "list_map: it is no list of what the lambda gives"},
+    {"list_filter 0 $1 $0 : [i64]", "list_filter: the result of the lambda is no bool"},
+    {"list_filter 0 $1 $3 : [str]", "list_filter: it has another type than its list"},
+    {"list_any 0 $1 $3 : i64", "list_any: the result is no bool"},
+    {"list_reduce 0 $1 $0 $4 : i64",
+     "list_reduce: start and result of the lambda have other types"},
 };
 
 static void check_wrong(const char *text, const char *error) {
