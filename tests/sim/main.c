@@ -11,6 +11,8 @@
 //   sim workers A B     membership over a network that loses, doubles and reorders messages
 //   sim restart A B     a coordinator that dies up to nine times, and its journal
 //   sim cluster A B     all of it: nodes behind such a network, and a coordinator that dies
+//   sim shuffle N       N nodes with 100 GB each exchange all rows, by four strategies
+//   sim exchange A B    small shuffles of the seeds A to B with slow and lost nodes
 //   sim chain WORDS     a chain of stages beside its bound (chain.h)
 //   sim trace SEED      one of them, with its plan and every event and action
 //   sim trace-large, trace-nodes, trace-restart, trace-cluster SEED
@@ -18,6 +20,7 @@
 #include "tests/sim/optimum.h"
 #include "tests/sim/restart.h"
 #include "tests/sim/shrink.h"
+#include "tests/sim/shuffle.h"
 #include "tests/sim/speed.h"
 #include "tests/sim/table.h"
 #include "tests/sim/workers.h"
@@ -160,8 +163,8 @@ static uint64_t number(int argc, char **argv, int at, uint64_t otherwise) {
 }
 
 static bool is_command(const char *what) {
-    static const char *const others[] = {"",      "table",   "optimum", "near",
-                                         "speed", "workers", "chain"};
+    static const char *const others[] = {"",        "table", "optimum", "near",    "speed",
+                                         "workers", "chain", "shuffle", "exchange"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(what, others[i]) == 0) return true;
     for (int k = 0; k < KINDS; k++)
@@ -175,7 +178,7 @@ static int usage(const char *what) {
     fprintf(stderr, "usage: sim [table | optimum N | near N | speed N");
     for (int k = 0; k < KINDS; k++)
         fprintf(stderr, " | %s A B | %s SEED", kinds[k].name, kinds[k].trace);
-    fprintf(stderr, " | workers A B | chain WORDS]\n");
+    fprintf(stderr, " | workers A B | shuffle N | exchange A B | chain WORDS]\n");
     return USAGE;
 }
 
@@ -208,6 +211,12 @@ int main(int argc, char **argv) {
     }
     if (!*what || strcmp(what, "workers") == 0)
         tally.failed += workers_run(first, number(argc, argv, 3, 100), &tally.passed);
+    if (strcmp(what, "shuffle") == 0)
+        tally.failed +=
+            shuffle_print((uint32_t)number(argc, argv, 2, 1000), number(argc, argv, 3, 1),
+                          &tally.passed);
+    if (!*what || strcmp(what, "exchange") == 0)
+        tally.failed += shuffle_seeds(first, number(argc, argv, 3, 300), &tally.passed);
     if (tally.skipped)
         printf("sim: skipped: %u plans have more paths than the cores take\n", tally.skipped);
     printf("sim: %u passed, %u failed, %u skipped\n", tally.passed, tally.failed, tally.skipped);
