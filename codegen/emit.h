@@ -79,6 +79,9 @@ typedef struct Emit {
     Lanes *lanes;           // Of the column loop being emitted; null: rows.
     Value *locals;          // By number: parameters of the lambdas around; null: none yet.
     struct Walk *walk;      // Of emit_lambda.c; null: none yet.
+    struct Once *onces;     // Of the outermost lambda: what its loop computes at most once.
+    size_t once_count, once_cap;
+    uint32_t loops;         // Of lambdas, around the builder.
     bool  faults_fail;      // A fault fails the job: inside `else fail`, upstream of a zip.
     bool  judges;           // Operators on tensors are judged one by one (emit_tensor.c).
     // Of the module.

@@ -391,16 +391,24 @@ static Span place_of(const Frame *frame, const Expr *x) {
     return (Span){.file = SPAN_NONE};
 }
 
-bool emit_is_known(Emit *e, Frame *frame, ExprId id) { return memo_of(e, frame)[id.i].a; }
+Value *emit_slot(Emit *e, Frame *frame, ExprId id) { return &memo_of(e, frame)[id.i]; }
+
+bool emit_is_known(Emit *e, Frame *frame, ExprId id) { return emit_slot(e, frame, id)->a; }
+
+Value emit_anew(Emit *e, Frame *frame, ExprId id) {
+    const Expr *x = graph_at(e->graph, id);
+    bool loop = graph_is_elementwise(x) || graph_is_layout(x);
+    return loop ? emit_tensor(e, frame, id) : compute(e, frame, x);
+}
 
 Value emit_expr(Emit *e, Frame *frame, ExprId id) {
-    Value *slot = &memo_of(e, frame)[id.i];
+    Value *slot = emit_slot(e, frame, id);
     if (slot->a) return *slot;
     const Expr *x = graph_at(e->graph, id);
     e->weight += x->op != EXPR_COLUMN;
     LLVMMetadataRef before = emit_debug_enter(e, place_of(frame, x));
-    bool loop = graph_is_elementwise(x) || graph_is_layout(x);
-    Value value = loop ? emit_tensor(e, frame, id) : compute(e, frame, x);
+    const Once *once = emit_once_of(e, slot);
+    Value value = once ? emit_once(e, frame, id, once) : emit_anew(e, frame, id);
     emit_debug_leave(e, before);
     // Inside `else fail` a node's faults differ: nothing there may be taken for the outside.
     if (!e->faults_fail || !graph_faults(e->graph, id)) emit_memo(e, slot, value);

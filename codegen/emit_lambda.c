@@ -10,17 +10,38 @@
 
 // ---- what does not change with the elements -----------------------------------------------------
 
-// May the node be computed before the loop, though perhaps no element asks for it?
-static bool is_constant(const Expr *x) {
+// Is the value the same for all elements, and more than a constant?
+static bool is_same(const Expr *x) {
     bool argument = x->op == EXPR_REGEX || x->op == EXPR_ZONE;  // Of a call, as it is.
-    bool waits = x->faults || x->effects || x->foreign || x->batch;
-    return !waits && !argument && x->op != EXPR_CONST && !expr_is_open(x);
+    bool counts = x->effects || x->foreign || x->batch;         // Whoever calls it.
+    return !expr_is_open(x) && !counts && !argument && x->op != EXPR_CONST;
 }
 
-// Computes in front of the loop what is the same for all elements. Filters of a reader parse a
-// column when somebody asks for it, and that may fault: there all stays in its place.
-static void emit_constants(Emit *e, Frame *frame, const Expr *x) {
-    if (frame->op->kind == OP_SOURCE) return;
+// May the value be computed though perhaps no element asks for it? Filters of a reader parse a
+// column when somebody asks, and that may fault.
+static bool is_early(const Frame *frame, const Expr *x) {
+    return !x->faults && frame->op->kind != OP_SOURCE;
+}
+
+// Is it dear enough to be kept for the next element?
+static bool is_dear(const Expr *x) {
+    return x->op == EXPR_CALL || x->op == EXPR_CAST || x->op == EXPR_CONCAT || x->op == EXPR_TEXT ||
+           x->op == EXPR_COLUMN || expr_has_lambda(x);
+}
+
+static void add_once(Emit *e, Frame *frame, ExprId id) {
+    const Type *type = graph_at(e->graph, id)->type;
+    Once once = {.slot = emit_slot(e, frame, id), .known = emit_alloca(e, e->i1, "known"),
+                 .place = emit_alloca(e, LLVMArrayType2(e->i8, type_size(type)), "once")};
+    if (once.slot->a) return;
+    emit_store(e, emit_i1(e, false), once.known);
+    arena_push(e->arena, e->onces, e->once_count, e->once_cap, once);
+}
+
+// Computes in front of the outermost loop what is the same for all elements, or has a place made
+// for it.
+static void emit_same(Emit *e, Frame *frame, const Expr *x) {
+    if (e->loops) return;
     if (!e->walk) {
         e->walk = arena_new_of(e->arena, Walk);
         *e->walk = walk_make(e->graph);
@@ -30,8 +51,34 @@ static void emit_constants(Emit *e, Frame *frame, const Expr *x) {
     walk_start(e->walk);
     walk_add(e->walk, expr_lambda(x));
     for (ExprId id; walk_next(e->walk, &id);)
-        if (is_constant(graph_at(e->graph, id))) arena_push(e->arena, found, count, cap, id);
-    for (size_t i = 0; i < count; i++) emit_expr(e, frame, found[i]);
+        if (is_same(graph_at(e->graph, id))) arena_push(e->arena, found, count, cap, id);
+    for (size_t i = 0; i < count; i++)
+        if (is_early(frame, graph_at(e->graph, found[i]))) emit_expr(e, frame, found[i]);
+    for (size_t i = 0; i < count; i++) {
+        const Expr *node = graph_at(e->graph, found[i]);
+        if (!is_early(frame, node) && is_dear(node)) add_once(e, frame, found[i]);
+    }
+}
+
+const Once *emit_once_of(const Emit *e, const Value *slot) {
+    for (size_t i = 0; i < e->once_count; i++)
+        if (e->onces[i].slot == slot) return &e->onces[i];
+    return nullptr;
+}
+
+Value emit_once(Emit *e, Frame *frame, ExprId id, const Once *once) {
+    const Type *type = graph_at(e->graph, id)->type;
+    Val place = once->place, is_known = once->known;
+    Block known = emit_block(e, "known"), anew = emit_block(e, "once");
+    emit_branch_likely(e, emit_load(e, e->i1, is_known, ""), known, anew);
+    emit_at(e, anew);
+    size_t mark = emit_region_begin(e);
+    emit_store_value(e, type, emit_as_type(e, type, emit_anew(e, frame, id)), place);
+    emit_store(e, emit_i1(e, true), is_known);
+    emit_region_end(e, mark);
+    emit_jump(e, known);
+    emit_at(e, known);
+    return emit_load_value(e, type, place);
 }
 
 // ---- the loop -----------------------------------------------------------------------------------
@@ -45,7 +92,8 @@ typedef struct Loop {
 } Loop;
 
 static void loop_open(Emit *e, Frame *frame, const Expr *x, Value list, Loop *loop) {
-    emit_constants(e, frame, x);
+    emit_same(e, frame, x);
+    e->loops++;
     *loop = (Loop){.elem = graph_at(e->graph, x->args[0])->type->elem, .list = list,
                    .head = emit_block(e, "element"), .next = emit_block(e, "element_next"),
                    .end = emit_block(e, "elements_end")};
@@ -66,6 +114,7 @@ static void loop_open(Emit *e, Frame *frame, const Expr *x, Value list, Loop *lo
 
 // The body has ended; the builder stands after the loop.
 static void loop_close(Emit *e, const Loop *loop) {
+    if (!--e->loops) e->once_count = 0;
     emit_region_end(e, loop->mark);
     emit_jump(e, loop->next);
     emit_at(e, loop->next);

@@ -90,6 +90,20 @@ Value emit_compound(Emit *e, Frame *frame,
 
 Value emit_lambda(Emit *e, Frame *frame, const Expr *x);   // emit_lambda.c: expr_has_lambda
 
+// A value that is the same for all elements of a list, and perhaps asked for by none of them. In
+// the loops of lambdas it is computed by who asks first.
+typedef struct Once {
+    Value *slot;         // Of the expression's memo.
+    Val    known, place; // i1: is the value in `place`?
+} Once;
+
+// Null: the expression of that memo is computed whenever somebody asks.
+const Once *emit_once_of(const Emit *e, const Value *slot);
+Value emit_once(Emit *e, Frame *frame, ExprId expr, const Once *once);
+// The code of the expression, whatever is known.
+Value emit_anew(Emit *e, Frame *frame, ExprId expr);
+Value *emit_slot(Emit *e, Frame *frame, ExprId expr);
+
 // `bytes` of the row's scratch memory; out of memory leaves the row.
 Val   emit_scratch(Emit *e, Frame *frame, Span span, Val bytes);
 
