@@ -716,8 +716,17 @@ AstExpr *parse_expr(Parser *p) {
     return e;
 }
 
+// `lambda x, y: e` of other languages.
+static bool at_foreign_lambda(const Parser *p) {
+    if (!parser_at_word(p, "lambda") || !parser_ahead(p, 1, TOKEN_WORD)) return false;
+    size_t at = 2;
+    while (parser_ahead(p, at, TOKEN_COMMA) && parser_ahead(p, at + 1, TOKEN_WORD)) at += 2;
+    return parser_ahead(p, at, TOKEN_COLON);
+}
+
 // Is there a lambda: NAME "->", or "(" [NAME ("," NAME)*] ")" "->"? Others write `=>`.
 static bool at_lambda(const Parser *p) {
+    if (at_foreign_lambda(p)) return true;
     if (parser_at_name(p))
         return parser_ahead(p, 1, TOKEN_ARROW) || parser_ahead(p, 1, TOKEN_FAT_ARROW);
     if (!parser_at(p, TOKEN_OPEN_PAREN)) return false;
@@ -735,6 +744,7 @@ static bool at_lambda(const Parser *p) {
 static AstExpr *parse_lambda(Parser *p) {
     AstExpr *e = new_expr(p, AST_LAMBDA, start_of(p));
     size_t count = 0, cap = 0;
+    if (at_foreign_lambda(p)) parser_take(p);
     bool list = parser_skip(p, TOKEN_OPEN_PAREN);
     while (parser_at_name(p)) {
         arena_push(p->in.arena, e->params, count, cap, parser_take_name(p));
@@ -743,10 +753,11 @@ static AstExpr *parse_lambda(Parser *p) {
     if (list) parser_take(p);
     e->param_count = (uint32_t)count;
     e->op_span = start_of(p);
-    if (parser_at(p, TOKEN_FAT_ARROW)) {
+    if (!parser_at(p, TOKEN_ARROW)) {
         Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
-                              "a lambda is written `x -> ..`");
-        diag_fix(p->in.diags, d, "write `->`");
+                              "a lambda is written `x -> ..`, or `(x, y) -> ..`");
+        diag_fix(p->in.diags, d, "write `->`%s",
+                 parser_at(p, TOKEN_COLON) ? ", and no word before the names" : "");
     }
     parser_take_operator(p);
     if (!parser_enter(p)) return new_expr(p, AST_ERROR, e->span);
