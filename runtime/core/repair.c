@@ -438,13 +438,14 @@ void item_cover(Schedule *s, ItemId id, const Task *task) {
     StageId stage = item->stage;
     on->covered_busy[stage.i] += task->busy;
     go(s, &item->state, ITEM_COVERED);
-    PartId part = item->part;
-    item->part = (PartId){0}, item->task = item->twin = (TaskId){0}, item->node = node;
+    PartId part = item->part, side = item->side;
+    item->part = item->side = (PartId){0}, item->task = item->twin = (TaskId){0}, item->node = node;
     item->sibling = on->covered[stage.i];
     on->covered[stage.i] = id;
     bool many = ++on->covered_count[stage.i] >= s->covered_max;
     if (many || on->covered_busy[stage.i] >= COVERED_BUSY) flush(s, stage, node);
     if (part.i) part_done(s, part);
+    if (side.i) part_done(s, side);
 }
 
 void flush_node(Schedule *s, NodeId node) {

@@ -38,7 +38,7 @@ LEVEL_LEAST, LEVEL_MOST = 3, 4
 FLAGS_MOST = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 WORKERS = ("--workers=2",)  # Tasks run in processes of their own.
 RUNS = [(threads, partition, {}, ()) for threads in THREADS for partition in PARTITIONS] + \
-       [("4", "200", {}, WORKERS)] + \
+       [("4", "200", {}, WORKERS), ("4", "16", SPILLS, WORKERS)] + \
        [(threads, PARTITIONS[1], SPILLS, ()) for threads in THREADS]
 BRIEF_RUNS = [("4", "200", {}, WORKERS), ("1", "4MiB", SPILLS, ())]
 RACE_RUNS = [("4", "200", SPILLS, ()), ("4", "16", {}, ()), ("4", "200", {}, WORKERS)]

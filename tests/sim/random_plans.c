@@ -98,7 +98,7 @@ static BreakerId fill(Maker *m, StageId above) {
     m->plan->breakers[breaker.i] = (CoreBreaker){"breaker", between(m->random, 1, 4) << 20};
     StageId filler = above;
     const CoreStage *stage = &m->plan->stages[above.i];
-    bool own = stage->kind == STAGE_ZIP || stage->output_count || draw(m->random) % 2;
+    bool own = stage->output_count || draw(m->random) % 2;
     if (own) filler = behind(m, STAGE_MAP, above);
     CoreStage *fills = &m->plan->stages[filler.i];
     fills->fills[fills->fill_count++] = breaker;
