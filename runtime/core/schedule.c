@@ -338,6 +338,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
         if (s->answers_due || (!make_way(s) && !deny_one(s))) break;
         fill_slots(s);
     }
+    if (s->owing) debts_pay(s);  // What launches gave back, too.
     if (s->timer != timer && s->timer > s->now)
         act(s, (Action){.kind = ACTION_TIMER, .at = s->timer});
     if (!s->ended && all_over(s)) {
