@@ -96,6 +96,14 @@ void far_close_stage(Dispatch *d, uint32_t stage) {
     sb_text_close(&text);
 }
 
+void far_tell_header(Dispatch *d, const Source *source, uint32_t file) {
+    Text text = {0};
+    if (!d->own->workers) return;
+    wire_put_header(&text, source, file);
+    workers_say_all(d->own->workers, WIRE_HEADER, &text);
+    sb_text_close(&text);
+}
+
 // ---- hearing ------------------------------------------------------------------------------------
 
 // The worker has answered, or never will.

@@ -19,6 +19,8 @@ void far_put_trial_ask(Dispatch *d, const Flow *flow, const GuardNote *note, Tex
 // The flow is over: the worker gives back what its task holds.
 void far_leave(Dispatch *d, Flow *flow);
 void far_close_stage(Dispatch *d, uint32_t stage);
+// Rows of the file may come to workers from now on.
+void far_tell_header(Dispatch *d, const Source *source, uint32_t file);
 
 // ---- what workers say ---------------------------------------------------------------------------
 

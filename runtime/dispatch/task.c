@@ -13,12 +13,15 @@
 
 // ---- input ----------------------------------------------------------------------------------
 
-static void note_file(Flow *flow) {
+static void note_file(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     if (run->stage->input != SB_INPUT_TEXT) return;
     SourceFile *file = &run->setup.files->files[flow->unit.file];
     file->units_open++;
     file->all_cut |= flow->unit.last;
+    bool tells = file->stream && !file->begun;
+    file->begun = true;
+    if (tells) far_tell_header(d, run->setup.files, flow->unit.file);
 }
 
 // The unit of the flow cannot be read. Perhaps nobody wants its rows: then who keeps the trouble
@@ -37,7 +40,7 @@ static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, Trouble *trouble
         trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%.*s'",
                     (int)flow->run->stage->label.len, flow->run->stage->label.ptr);
     if (taken == UNIT_TROUBLE) end_unreadable(d, flow, trouble);
-    if (flow->cut) note_file(flow);
+    if (flow->cut) note_file(d, flow);
     // Units are taken in their order: the first one that is not there says how many there are.
     if (flow->cut || flow->run->exhausted) return;
     flow->run->exhausted = true;

@@ -27,6 +27,7 @@ struct SourceFile {
     int64_t     rows, bytes;  // Committed.
     uint32_t    units_open;   // Cut and not judged to their end.
     bool        all_cut;      // There are no more of them to come.
+    bool        begun;        // A unit was cut: the header is known, and stays as it is.
 };
 
 struct Source {

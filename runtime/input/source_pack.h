@@ -7,6 +7,9 @@
 #include "runtime/input/source.h"
 
 void source_pack(Text *text, const Source *source);
+// The header of one file.
+void source_pack_header(Text *text, const Source *source, uint32_t file);
+bool source_unpack_header(Unpack *from, Source *source);
 // Gives the source, which is set and has no files, those that were packed. False: these bytes are
 // none, or there is no memory.
 bool source_unpack(Unpack *from, Source *source);

@@ -394,7 +394,10 @@ static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
     } while (!feed.ended && want <= 2 * source->row_max &&
              !source_header_whole(source, (SbStr){feed.buffer->ptr, feed.len}));
     if (feed.len == 0 && goes_on(units)) return other_text(units, file, trouble);
-    if (!source_header(source, file, (SbStr){units->carry.ptr, feed.len}, trouble)) return false;
+    // Of a stream that is read once more other tasks use the header.
+    if (!file->begun &&
+        !source_header(source, file, (SbStr){units->carry.ptr, feed.len}, trouble))
+        return false;
     units->carry_len = feed.len;
     units->carry_offset = 0;
     units->carry_lines = file->begin_lines;

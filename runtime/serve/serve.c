@@ -200,6 +200,7 @@ static bool obey(Serve *s, const Frame *frame) {
         s->ready = take_welcome(s, from);
         pthread_cond_broadcast(&s->changed);
         return s->ready;
+    case WIRE_HEADER: return wire_get_header(&from, s->job->ask.what, s->job->io.sources);
     case WIRE_ASK:
     case WIRE_FLUSH: keep_order(s, frame); return true;
     case WIRE_TRY:

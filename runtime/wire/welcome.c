@@ -33,3 +33,14 @@ bool wire_get_welcome(Unpack *from, Welcome *is, const SbJob *what, Source *sour
         good = source_unpack(from, &sources[s]);
     return good;
 }
+
+void wire_put_header(Text *text, const Source *source, uint32_t file) {
+    pack_number(text, source->number);
+    source_pack_header(text, source, file);
+}
+
+bool wire_get_header(Unpack *from, const SbJob *what, Source *sources) {
+    int64_t number = unpack_number(from);
+    return number >= 0 && number < what->source_count &&
+           source_unpack_header(from, &sources[number]);
+}

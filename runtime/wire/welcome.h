@@ -35,6 +35,9 @@ static inline uint32_t wire_lanes(uint32_t threads) { return 2 * threads + 2; }
 // `sources`: those of the job, opened.
 void wire_put_welcome(Text *text, const Welcome *welcome, const SbJob *what,
                       const Source *sources);
+// `source`: whose file it is.
+void wire_put_header(Text *text, const Source *source, uint32_t file);
+bool wire_get_header(Unpack *from, const SbJob *what, Source *sources);
 // All but the sources. The text lives as long as the message.
 bool wire_get_welcome_head(Unpack *from, Welcome *welcome);
 // `sources`: set and without files. False: these bytes are no such message, or there is no memory.

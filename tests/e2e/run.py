@@ -41,7 +41,7 @@ RUNS = [(threads, partition, {}, ()) for threads in THREADS for partition in PAR
        [("4", "200", {}, WORKERS), ("4", "16", SPILLS, WORKERS)] + \
        [(threads, PARTITIONS[1], SPILLS, ()) for threads in THREADS]
 BRIEF_RUNS = [("4", "200", {}, WORKERS), ("1", "4MiB", SPILLS, ())]
-RACE_RUNS = [("4", "200", SPILLS, ()), ("4", "16", {}, ()), ("4", "200", {}, WORKERS)]
+RACE_RUNS = [("4", "200", SPILLS, WORKERS), ("4", "16", {}, ()), ("4", "200", {}, WORKERS)]
 SLOW_BUILDS = {"--brief": BRIEF_RUNS, "--races": RACE_RUNS}
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # Modules leave no files.
 SECONDS_MAX = 180   # The slowest takes 40 s with AddressSanitizer, beside nothing else.
