@@ -1,7 +1,8 @@
-// sbc doc: the standard library as its declarations describe it.
+// sbc doc: the standard library as its declarations describe it, and the steps.
 #include "driver/commands.h"
 #include "driver/session.h"
 #include "frontend/lambdas.h"
+#include "frontend/steps.h"
 #include "frontend/tensors.h"
 
 #include <ctype.h>
@@ -120,6 +121,59 @@ static void print_markdown_group(TextBuf *buf, const DeclTable *table, Text grou
         if (text_eq(table->items[i].group, group)) print_markdown_row(buf, &table->items[i]);
 }
 
+// ---- steps --------------------------------------------------------------------------------------
+
+static Text next_line(const char **at) {
+    size_t len = strcspn(*at, "\n");
+    Text line = {*at, len};
+    *at += len + ((*at)[len] == '\n');
+    return line;
+}
+
+static bool print_step(TextBuf *buf, const char *word) {
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        const StepDoc *step = &step_docs[i];
+        if (strcmp(step->word, word) != 0) continue;
+        for (const char *at = step->forms; *at;) {
+            Text form = next_line(&at);
+            text_buf_format(buf, "| %.*s\n", TEXT_ARG(form));
+        }
+        text_buf_format(buf, "    %s\n    for example %s\n", step->doc, step->example);
+        return true;
+    }
+    return false;
+}
+
+static void print_steps(TextBuf *buf) {
+    enum { FORM_COLUMNS = 52 };
+    text_buf_add(buf, TEXT("Steps\n"));
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        const char *at = step_docs[i].forms;
+        Text form = next_line(&at), line = summary(text_of(step_docs[i].doc));
+        text_buf_format(buf, "  | %.*s", TEXT_ARG(form));
+        if (form.len < FORM_COLUMNS) text_buf_pad(buf, FORM_COLUMNS - form.len);
+        text_buf_format(buf, "  %.*s\n", TEXT_ARG(line));
+    }
+}
+
+static void print_markdown_steps(TextBuf *buf) {
+    text_buf_add(buf, TEXT("\n## Steps\n\n| step | what it does | example |\n|---|---|---|\n"));
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        text_buf_add(buf, TEXT("| "));
+        for (const char *at = step_docs[i].forms; *at;) {
+            if (at != step_docs[i].forms) text_buf_add(buf, TEXT("<br>"));
+            text_buf_char(buf, '`');
+            print_cell(buf, next_line(&at));
+            text_buf_char(buf, '`');
+        }
+        text_buf_format(buf, " | %s | `` ", step_docs[i].doc);
+        print_cell(buf, text_of(step_docs[i].example));
+        text_buf_add(buf, TEXT(" `` |\n"));
+    }
+}
+
+// ---- what is asked for --------------------------------------------------------------------------
+
 static bool same_word(Text a, Text b) {
     bool same = a.len == b.len;
     for (size_t i = 0; same && i < a.len; i++)
@@ -166,9 +220,11 @@ static void print_all(TextBuf *buf, const DeclTable *table,
 }
 
 static void print_markdown(TextBuf *buf, const DeclTable *table, const DeclTable *checked) {
-    text_buf_add(buf, TEXT("# Functions\n\nMade by `sbc doc --markdown` from "
-                           "`stdlib/functions.decl`, `frontend/lambdas.def` and "
-                           "`frontend/tensors.def`. The tests run the examples; each is true.\n"));
+    text_buf_add(buf, TEXT("# Functions and steps\n\nMade by `sbc doc --markdown` from "
+                           "`stdlib/functions.decl`, `frontend/lambdas.def`, "
+                           "`frontend/tensors.def` and `frontend/steps.def`. The tests run the "
+                           "examples; each of a function is true.\n"));
+    print_markdown_steps(buf);
     print_all(buf, table, print_markdown_group);
     print_all(buf, checked, print_markdown_group);
 }
@@ -197,12 +253,18 @@ static bool print_one(TextBuf *buf, const Options *options, const DeclTable *tab
     if (before) text_buf_char(buf, '\n');
     size_t begin = buf->len;
     bool built_in = print_built_ins(buf, word);
+    bool step = print_step(buf, word);
+    if (same_word(TEXT("Steps"), text_of(word))) print_steps(buf), step = true;
+    // A step and a function may have one name.
+    size_t end = buf->len;
+    if (step) text_buf_char(buf, '\n'), begin = buf->len;
     bool found = print_found(buf, table, word, buf->len == begin);
     found |= print_found(buf, checked, word, buf->len == begin);
-    if (found || built_in) return true;
+    if (step && !found) buf->len = end;
+    if (found || built_in || step) return true;
     buf->len = before;
     Text *names = arena_new_array(options->arena, Text, 2 * table->count + TENSOR_FN_COUNT +
-                                                     LAMBDA_FN_COUNT + 2);
+                                                     LAMBDA_FN_COUNT + STEP_COUNT + 3);
     for (size_t i = 0; i < table->count; i++) {
         names[2 * i] = table->items[i].name;
         names[2 * i + 1] = table->items[i].group;
@@ -210,9 +272,11 @@ static bool print_one(TextBuf *buf, const Options *options, const DeclTable *tab
     size_t count = 2 * table->count;
     names[count++] = TEXT("Tensors");
     names[count++] = TEXT("Lambdas");
+    names[count++] = TEXT("Steps");
+    for (size_t i = 0; i < STEP_COUNT; i++) names[count++] = text_of(step_docs[i].word);
     count += lambda_function_names(names + count);
     count += tensor_function_names(names + count);
-    complain_unknown(options, "function or group", word, names, count);
+    complain_unknown(options, "function, step or group", word, names, count);
     return false;
 }
 
@@ -223,6 +287,7 @@ int doc_command(const Options *options) {
     int status = EXIT_DONE;
     if (options->markdown) print_markdown(&buf, table, checked_table(s.arena));
     else if (!options->file_count) {
+        print_steps(&buf);
         print_all(&buf, table, print_group);
         print_all(&buf, checked_table(s.arena), print_group);
     }

@@ -1,6 +1,7 @@
 // Parses steps: one function for each form, and a table of the words they begin with.
 #include "frontend/foreign.h"
 #include "frontend/parser.h"
+#include "frontend/steps.h"
 
 #include <stdlib.h>
 
@@ -645,31 +646,13 @@ typedef struct StepForm {
 } StepForm;
 
 static const StepForm forms[] = {
-    {"where", AST_WHERE, parse_one},
-    {"derive", AST_DERIVE, parse_derive},
-    {"select", AST_SELECT, parse_select},
-    {"drop", AST_DROP, parse_drop},
-    {"rename", AST_RENAME, parse_rename},
-    {"explode", AST_EXPLODE, parse_explode},
-    {"group", AST_GROUP, parse_group},
-    {"aggregate", AST_AGGREGATE, parse_aggregate},
-    {"sort", AST_SORT, parse_sort},
-    {"limit", AST_LIMIT, parse_one},
-    {"skip", AST_SKIP, parse_one},
-    {"distinct", AST_DISTINCT, parse_distinct},
-    {"join", AST_JOIN, parse_join},
-    {"union", AST_UNION, parse_other},
-    {"zip", AST_ZIP, parse_other},
-    {"shuffle", AST_SHUFFLE, parse_shuffle},
-    {"sample", AST_SAMPLE, parse_sample},
-    {"repartition", AST_REPARTITION, parse_repartition},
-    {"on", AST_ON, parse_on},
-    {"with", AST_WITH, parse_with},
-    {"write", AST_WRITE, parse_write},
-    {"window", AST_WINDOW, parse_window},
-    {"top", AST_TOP, parse_top},
-    {"pivot", AST_PIVOT, parse_pivot},
-    {"unpivot", AST_UNPIVOT, parse_unpivot},
+#define STEP(kind, word, parse, ...) {word, AST_##kind, parse},
+#include "frontend/steps.def"
+};
+
+const StepDoc step_docs[STEP_COUNT] = {
+#define STEP(kind, word, parse, forms, doc, example) {word, forms, doc, example},
+#include "frontend/steps.def"
 };
 
 static const StepForm *find_form(Text word) {

@@ -425,6 +425,17 @@ expect doc_place 0 'fn line() -> i64' doc line
 expect doc_type 0 'fn u16(x) -> u16' doc u16
 expect doc_both 0 'The date by the clocks of the zone.' doc date
 holds doc_both_type grep -qF 'fn date(x) -> date' out
+expect doc_step 0 '| where P' doc where
+expect doc_forms 0 '| distinct k, ... keep first|last by s' doc distinct
+holds doc_forms_function grep -qF 'fn distinct(xs: [T]) -> [T]' out
+expect doc_step_unknown 2 "did you mean 'where'?" doc wher
+# The example of each step runs, and has rows.
+"$sbc" doc --markdown | awk -F' `` ' '/^## /{ steps = /Steps/ } steps && NF == 3 { gsub(/\\\|/, "|"); print $2 }' >steps
+holds doc_steps sh -c '[ "$(wc -l <steps)" -gt 20 ]'
+while read -r flow; do
+    expect "doc_example: $flow" 0 "" run -e "$flow"
+    holds "doc_example_rows: $flow" sh -c '[ "$(wc -l <out)" -gt 1 ]'
+done <steps
 expect explain_zip 0 'It is no fault of a single row: the job ends' explain SB7029
 expect explain_small 0 'SB0322: ' explain sb0322
 expect explain_warning 0 'It is a warning: the job goes on.' explain SB8062

@@ -24,7 +24,7 @@ FOLDERS = ("runtime", "stdlib", "ir", "codegen", "frontend", "driver")  # Their 
 
 # Pages that a program writes: their words are those of tables that it reads.
 GENERATED = {
-    "docs/functions.md": "printed by sbc from stdlib/functions.decl",
+    "docs/functions.md": "printed by sbc from stdlib/functions.decl and frontend/steps.def",
     "docs/diagnostics.md": "printed by sbc from frontend/diagnostics.def and runtime/report/troubles.def",
     "tests/bench/RESULTS.md": "measured",
     "tests/bench/SINCE.md": "measured",
