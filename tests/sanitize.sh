@@ -74,9 +74,8 @@ files() { find "$@" -name '*.c' | sort; }
 objects() {
     local kind=$1 flags=$2 file object header
     shift 2
-    header=$(find ir frontend driver codegen runtime stdlib tests/unit -name '*.h' -o -name '*.def' -o -name '*.decl' \
-        -o -name '*.html' |
-        xargs ls -t | head -1)
+    header=$(find ir frontend driver codegen runtime stdlib tests/unit \
+        \( -name '*.h' -o -name '*.def' -o -name '*.decl' -o -name '*.html' \) -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
     for file; do
         object=$work/$kind/${file%.c}.o
         [ "$object" -nt "$file" ] && [ "$object" -nt "$header" ] && continue
@@ -325,12 +324,12 @@ if [ "${1:-}" = races ]; then
 fi
 data
 need "asan build" "$work/asan.log" build_asan
-unit_tests
-check "asan compiler" "$work/check.log" asan_check
-for name in $JOBS; do beside check "asan job $name" "$work/asan.$name.log" asan_job "$name"; done
-wait
-check "asan e2e" "$work/asan.e2e.log" asan_e2e
 need "tsan build" "$work/tsan.log" build_tsan
+unit_tests
+beside check "asan compiler" "$work/check.log" asan_check
+for name in $JOBS; do beside check "asan job $name" "$work/asan.$name.log" asan_job "$name"; done
+wait  # What they wrote is what jobs under the other tools have to write.
+beside check "asan e2e" "$work/asan.e2e.log" asan_e2e
 beside check "tsan resume" "$work/tsan.resume.log" tsan_resume
 for name in $TSAN_UNITS; do beside check "tsan unit $name" "$work/tsan.$name.log" tsan_unit "$name"; done
 for name in $JOBS; do beside check "tsan job $name" "$work/tsan.$name.log" tsan_job "$name"; done

@@ -51,12 +51,12 @@ static uint64_t first_order(const SbTaskState *state) {
     return (uint64_t)state->setup->stage->rank << 56 | state->unit.ordinal << 32;
 }
 
-// Does the stage read the groups of the step?
+// Does the stage read what the step has gathered?
 static bool is_result(const TaskSetup *setup, uint32_t step) {
     const SbStage *stage = setup->stage;
     if (stage->input != SB_INPUT_ROWS) return false;
     const SbBreaker *from = &setup->job->breakers[stage->input_index];
-    return from->kind == SB_BREAK_GROUP && from->step == step;
+    return from->kind != SB_BREAK_EDGE && from->step == step;
 }
 
 int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
