@@ -22,6 +22,7 @@ import ways
 # Jobs bring what they write to the disk before they end: in memory that takes no time.
 MEMORY_FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 SCHEDULES = ("full", "paper", "pessimistic", "static", "staged")
+UNITS_MAX = 100_000
 SMALL, LARGE, HUGE = ((0, 3), (1, 12), (5, 60)), ((300, 3000),), ((15000, 30000),)
 
 
@@ -65,6 +66,14 @@ def lives_of(seed):
     return lives
 
 
+def fit(ways_to_run, program):
+    """Rows may be so wide that a partition of a byte makes millions: each way gets at most UNITS_MAX of them."""
+    size = sum(len(piece) for pieces in program.files.values() for piece in pieces)
+    least = size // UNITS_MAX
+    return [[f"--partition={max(least, int(option.partition('=')[2]))}" if option.startswith("--partition=") else option
+             for option in options] for options in ways_to_run]
+
+
 def fusion_of(seed):
     """Compiling takes nearly all of the time: a program is compiled once."""
     return "--no-fuse" if seed % 3 == 0 else ""
@@ -74,8 +83,8 @@ def judge(seed, keep, shrinks):
     """(seed, kind, report); kind is "" if all ways agree."""
     work = tempfile.mkdtemp(prefix=f"sbc-differential-{seed}-", dir=MEMORY_FOLDER)
     try:
-        program, options, fusion = make(seed), options_of(seed), fusion_of(seed)
-        lives = lives_of(seed)
+        program, fusion = make(seed), fusion_of(seed)
+        options, lives = fit(options_of(seed), program), fit(lives_of(seed), program)
         found = ways.Ways(program, os.path.join(work, "all")).difference(options, lives, fusion)
         if not found:
             return seed, "", ""
