@@ -28,7 +28,8 @@ LINE = re.compile(r'^(ROW|AGG|STEP|HEAD|PARAM|NONE)\("([^"]*)", "((?:[^"\\]|\\.)
 STATISTICS = {
     "stddev_samp": "write stddev(x); over n - 1", "std": "write stddev(x); over n - 1",
     "var_samp": "write variance(x); over n - 1", "var": "write variance(x); over n - 1",
-    "var_pop": "write variance_pop(x); over n", "avg": "write mean(x)",
+    "var_pop": "write variance_pop(x); over n", "cov": "write covar_samp(x, y); over n - 1; covar_pop(x, y) is over n",
+    "pearson_corr": "write corr(x, y)", "avg": "write mean(x)",
     "nunique": "write count_distinct(x)", "max_by": "write arg_max(s, x)", "min_by": "write arg_min(s, x)",
     "bool_and": "write all(c)", "bool_or": "write any(c)",
 }
@@ -115,8 +116,8 @@ def values():
     sxx, syy = sum((a - xm) ** 2 for a in x), sum((b - ym) ** 2 for b in y)
     sxy = sum((a - xm) * (b - ym) for a, b in zip(x, y))
     want = {"stddev_samp": root(sxx / (n - 1)), "var_samp": sxx / (n - 1), "var_pop": sxx / n, "avg": xm,
-            "sem": root(sxx / (n - 1)) / root(n), "covar_pop": sxy / n, "covar_samp": sxy / (n - 1),
-            "corr": sxy / root(sxx * syy), "wavg": sum(a * b for a, b in zip(x, y)) / sum(y),
+            "sem": root(sxx / (n - 1)) / root(n), "covar": sxy / (n - 1), "cov": sxy / (n - 1),
+            "corrwith": sxy / root(sxx * syy), "wavg": sum(a * b for a, b in zip(x, y)) / sum(y),
             "geomean": (2.0 * 3.0 * 5.0 * 11.0) ** 0.25, "product": 330.0, "sum_distinct": 21.0,
             "quantile_cont": 5.0 + 0.7 * 6.0}
     rows = ", ".join(f"{{x: {a}, y: {b}}}" for a, b in zip(x, y))

@@ -130,6 +130,82 @@ static int32_t variance(const AggCall *call, Value *out, Spread spread) {
     return SB_OK;
 }
 
+// ---- pairs ------------------------------------------------------------------------------------
+
+// n Sxx - Sx Sx, n Syy - Sy Sy and n Sxy - Sx Sy of pairs, in units of 2^BIG_UNIT.
+typedef struct Pairs {
+    Big  xx, yy, xy;
+    bool special;   // Some number is not finite.
+} Pairs;
+
+static double as_f64(const Type *type, const Value *value);
+
+static void add_product(Big *sum, const Big *a, const Big *b) {
+    Big product = big_product(a, b);
+    big_add(sum, &product);
+}
+
+// n * squares - x * y.
+static Big centred(Big squares, Big count, const Big *x, const Big *y) {
+    Big product = big_product(x, y), all = big_product(&count, &squares);
+    big_negate(&product);
+    big_add(&all, &product);
+    return all;
+}
+
+static Pairs pairs_of(const AggCall *call) {
+    Pairs sums = {0};
+    Big x = {0}, y = {0}, n = big_of(call->input->count);
+    for (size_t i = 0; i < call->input->count; i++) {
+        const AggRow *row = &call->input->rows[i];
+        double a = as_f64(call->type, &row->x), b = as_f64(call->by_type, &row->by);
+        Big of_a = {0}, of_b = {0};
+        if (!isfinite(a) || !isfinite(b)) return (Pairs){.special = true};
+        big_add_f64(&of_a, a);
+        big_add_f64(&of_b, b);
+        big_add(&x, &of_a);
+        big_add(&y, &of_b);
+        add_product(&sums.xx, &of_a, &of_a);
+        add_product(&sums.yy, &of_b, &of_b);
+        add_product(&sums.xy, &of_a, &of_b);
+    }
+    return (Pairs){centred(sums.xx, n, &x, &x), centred(sums.yy, n, &y, &y),
+                   centred(sums.xy, n, &x, &y), false};
+}
+
+static int32_t covariance(const AggCall *call, bool sample, Value *out) {
+    uint64_t n = call->input->count;
+    if (n < 1 + (uint64_t)sample) return SB_OK;
+    Pairs sums = pairs_of(call);
+    double above = big_round(&sums.xy, BIG_UNIT, 53) + 0.0;
+    double result = above / ((double)n * (double)(n - sample));
+    *out = value_f64(sums.special ? (double)NAN : result);
+    return SB_OK;
+}
+
+// The first 53 bits of `big`, which are worth 2^exponent units more; the exponent is even.
+static double first_bits(const Big *big, int *exponent) {
+    Big size = *big;
+    if (big_is_negative(big)) big_negate(&size);
+    int top = BIG_LIMBS - 1;
+    while (top && !size.limb[top]) top--;
+    *exponent = 32 * top;
+    return big_round(big, -32 * top, 53);
+}
+
+static int32_t correlation(const AggCall *call, Value *out) {
+    if (call->input->count < 2) return SB_OK;
+    Pairs sums = pairs_of(call);
+    int ex, ey, e;
+    double x = first_bits(&sums.xx, &ex), y = first_bits(&sums.yy, &ey);
+    double xy = first_bits(&sums.xy, &e);
+    if (!sums.special && (x == 0 || y == 0)) return SB_OK;
+    double result = ldexp(xy / sqrt(x * y), e - ex / 2 - ey / 2) + 0.0;
+    if (fabs(result) > 1) result = copysign(1, result);
+    *out = value_f64(sums.special ? (double)NAN : result);
+    return SB_OK;
+}
+
 // ---- order ------------------------------------------------------------------------------------
 
 // The first row whose value (or `by`) is least or greatest.
@@ -326,6 +402,9 @@ int32_t aggregate(const AggCall *call, Value *out) {
     if (text_is(name, "stddev")) return variance(call, out, (Spread){true, true});
     if (text_is(name, "variance_pop")) return variance(call, out, (Spread){false, false});
     if (text_is(name, "stddev_pop")) return variance(call, out, (Spread){true, false});
+    if (text_is(name, "corr")) return correlation(call, out);
+    if (text_is(name, "covar_samp")) return covariance(call, true, out);
+    if (text_is(name, "covar_pop")) return covariance(call, false, out);
     if (text_is(name, "min") || text_is(name, "arg_min")) return extreme(call, false, out);
     if (text_is(name, "max") || text_is(name, "arg_max")) return extreme(call, true, out);
     if (text_is(name, "quantile")) return quantile(call, call->option.f, out);

@@ -296,7 +296,28 @@ int32_t sb_variance_pop_end(SbCall *call, const SbSpread *state, double *out);
 CALLED(sb_stddev_pop, SbSpread, double)
 int32_t sb_stddev_pop_end(SbCall *call, const SbSpread *state, double *out);
 
-// The same of integers, and of decimals without their scale.
+// Exact sums of x and y, of their squares and of their products. Both sums count the pairs.
+typedef struct SbPairs {
+    SbSpread x, y;
+    uint64_t products[4];  // 256 bits in two's complement, in units of 2^-160, lowest first.
+    SbWide  *wide;         // Products that do not fit there, in units of 2^SB_SQUARE_LOWEST.
+} SbPairs;
+
+#define PAIRS(name, X)                                                                            \
+    int32_t sb_##name##_add(SbCall *call, SbPairs *state, X x, X y);                              \
+    int32_t sb_##name##_merge(SbCall *call, SbPairs *into, const SbPairs *from);                  \
+    int32_t sb_##name##_end(SbCall *call, const SbPairs *state, double *out);
+#define PAIRS_OF_NUMBERS(name)                                                                    \
+    PAIRS(name, double)                                                                           \
+    PAIRS(name##_i64, int64_t)                                                                    \
+    PAIRS(name##_u64, uint64_t)
+PAIRS_OF_NUMBERS(corr)
+PAIRS_OF_NUMBERS(covar_samp)
+PAIRS_OF_NUMBERS(covar_pop)
+#undef PAIRS_OF_NUMBERS
+#undef PAIRS
+
+// The sums of SbSpread for integers, and for decimals without their scale.
 typedef struct SbWholeSpread {
     uint64_t count;
     uint64_t sum[3];      // 192 bits in two's complement, lowest first.
@@ -325,6 +346,7 @@ static_assert(sizeof(SbArgState) == 40 && sizeof(SbSample) == 24 && sizeof(SbExt
 static_assert(sizeof(SbWordSet) == 32 && sizeof(SbTextSet) == 24 && sizeof(SbAnySet) == 32);
 static_assert(sizeof(SbSpread) == 96 && alignof(SbSpread) == 16 && sizeof(SbExtreme_f64) == 16);
 static_assert(sizeof(SbWholeSpread) == 72);
+static_assert(sizeof(SbPairs) == 240 && alignof(SbPairs) == 16);
 
 #undef PLAIN
 #undef COLUMN

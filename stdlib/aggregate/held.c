@@ -56,6 +56,13 @@ void sb_held_spread(SbHolder *holder, const SbType *, void *at) {
     hold_wide(holder, &spread->wide, SB_SQUARE_CHUNKS);
 }
 
+void sb_held_pairs(SbHolder *holder, const SbType *type, void *at) {
+    SbPairs *pairs = at;
+    sb_held_spread(holder, type, &pairs->x);
+    sb_held_spread(holder, type, &pairs->y);
+    hold_wide(holder, &pairs->wide, SB_SQUARE_CHUNKS);
+}
+
 void sb_held_extreme_str(SbHolder *holder, const SbType *, void *at) {
     SbExtremeStr *text = at;
     if (!text->ptr) return;

@@ -18,8 +18,8 @@ SbHeldFn sb_held_key;     // A SbKeyStr.
 SbHeldFn sb_held_place;   // A SbPlace.
 
 // States, as the line `state` of functions.decl names them.
-SbHeldFn sb_held_exact_sum, sb_held_spread, sb_held_extreme_str, sb_held_kept, sb_held_distinct,
-    sb_held_words, sb_held_texts, sb_held_any_set, sb_held_collected, sb_held_arg, sb_held_arg_str,
-    sb_held_sample, sb_held_distinct_sketch, sb_held_buckets;
+SbHeldFn sb_held_exact_sum, sb_held_spread, sb_held_pairs, sb_held_extreme_str, sb_held_kept,
+    sb_held_distinct, sb_held_words, sb_held_texts, sb_held_any_set, sb_held_collected, sb_held_arg,
+    sb_held_arg_str, sb_held_sample, sb_held_distinct_sketch, sb_held_buckets;
 
 #endif

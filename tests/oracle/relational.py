@@ -236,6 +236,31 @@ def variance_is_exact(work):
 
 
 @case
+def pairs_of_columns(work):
+    """A pair with a null is left out; of one pair the sample has no covariance, of a constant side there is no correlation."""
+    r = random.Random(9)
+    rows = [(g, r.choice((None, r.gauss(1e6, 3), r.gauss(0, 1))), r.choice((None, r.gauss(-5, 2))), r.randint(-99, 99))
+            for g in range(40) for _ in range(1 + g * 3)]
+    db = duckdb.connect()
+    db.execute("CREATE TABLE t (g BIGINT, x DOUBLE, y DOUBLE, n BIGINT)")
+    db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    work.put("t.jsonl", json_lines([dict(zip("gxyn", row)) for row in rows]))
+    got = work.rows('''read jsonl("t.jsonl") as { g: i64, x: f64?, y: f64?, n: i64 }
+        | group by g { r = corr(x, y), s = covar_samp(x, y), p = covar_pop(x, y), n = corr(n, g + n * n), c = corr(n, 0 * n + 3) }
+        | sort g | write jsonl("out.jsonl")''')
+    expected = db.execute('''SELECT g, corr(x, y), covar_samp(x, y), covar_pop(x, y), corr(n, g + n * n)
+        FROM t GROUP BY g ORDER BY g''').fetchall()
+    assert len(got) == len(expected) == 40
+    for e, g in zip(expected, got):
+        assert g[5] in (None, "null", ""), g
+        for ours, theirs in zip(g[1:5], e[1:]):
+            if theirs is None or math.isnan(theirs):
+                assert ours in (None, "null", ""), (ours, theirs)
+            else:
+                assert math.isclose(float(ours), theirs, rel_tol=1e-6, abs_tol=1e-6), (g, e)
+
+
+@case
 def sums_are_exact(work):
     r = random.Random(6)
     groups = [[math.ldexp(r.uniform(-1, 1), r.randint(-1000, 900)) for _ in range(60)] for _ in range(300)]

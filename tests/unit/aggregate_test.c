@@ -367,6 +367,53 @@ static void spread(void) {
     CHECK(sb_stddev_end(call, &state, &out) == SB_OK && same(out, sqrt(8)));
 }
 
+// One of three states takes each pair; they are merged in an order that goes round with `turn`.
+static SbPairs pairs_of(const double *x, const double *y, size_t count, size_t turn) {
+    SbCall *call = scratch();
+    SbPairs parts[3] = {}, all = {};
+    for (size_t i = 0; i < count; i++)
+        CHECK(sb_corr_add(call, &parts[(i + turn) % 3], x[i], y[i]) == SB_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const SbPairs *part = &parts[(i + turn) % 3];
+        CHECK(sb_corr_merge(call, &all, part) == SB_OK);
+    }
+    return all;
+}
+
+static double corr_of(const double *x, const double *y, size_t count) {
+    double out[3] = {};
+    for (size_t turn = 0; turn < 3; turn++) {
+        SbPairs state = pairs_of(x, y, count, turn);
+        if (sb_corr_end(scratch(), &state, &out[turn]) != SB_OK) out[turn] = -2;
+    }
+    CHECK(isnan(out[0]) || (same(out[0], out[1]) && same(out[0], out[2])));
+    return out[0];
+}
+
+static double covar_of(const double *x, const double *y, size_t count) {
+    SbPairs state = pairs_of(x, y, count, 1);
+    double out = -2;
+    return sb_covar_samp_end(scratch(), &state, &out) == SB_OK ? out : -2;
+}
+
+static void pairs(void) {
+    enum { COUNT = 4 };
+    const double x[COUNT] = {1, 2, 3, 5}, down[COUNT] = {-1, -2, -3, -5}, one[COUNT] = {7, 7, 7, 7};
+    const double big[COUNT] = {1e300, 2e300, -1e308, 1.5e308}, mixed[COUNT] = {3, 1, -4, 1};
+    const double small[COUNT] = {1e-300, 0x1p-1074, -3e-308, 2e-300};
+    double most[COUNT], least[COUNT];
+    for (int i = 0; i < COUNT; i++) most[i] = x[i] * 0x1p1000, least[i] = mixed[i] * 0x1p-1070;
+    CHECK(same(corr_of(x, x, COUNT), 1) && same(corr_of(x, down, COUNT), -1));
+    CHECK(corr_of(x, one, COUNT) == -2 && corr_of(x, x, 1) == -2 && covar_of(x, x, 1) == -2);
+    CHECK(same(corr_of(big, big, COUNT), 1) && same(corr_of(small, small, COUNT), 1));
+    CHECK(same(corr_of(most, least, COUNT), corr_of(x, mixed, COUNT)));
+    CHECK(same(covar_of(most, least, COUNT), covar_of(x, mixed, COUNT) * 0x1p-70));
+    CHECK(same(covar_of(x, one, COUNT), 0) && same(covar_of(big, big, COUNT), INFINITY));
+    CHECK(same(covar_of(big, (const double[]){-1e300, 0, 1e308, 0}, COUNT), -INFINITY));
+    CHECK(isnan(corr_of((const double[]){1, INFINITY}, x, 2)));
+    CHECK(isnan(covar_of(x, (const double[]){1, NAN}, 2)));
+}
+
 static void bools(void) {
     uint8_t any = 0, all = 0;
     bool out = true;
@@ -385,7 +432,7 @@ static const UnitTest TESTS[] = {
     {"values", values}, {"distinct_and_mode", distinct_and_mode},
     {"distinct_words", distinct_words}, {"distinct_floats", distinct_floats},
     {"distinct_texts", distinct_texts}, {"collected", collected},
-    {"quantiles", quantiles}, {"spread", spread}, {"bools", bools},
+    {"quantiles", quantiles}, {"spread", spread}, {"pairs", pairs}, {"bools", bools},
 };
 
 UNIT_MAIN("aggregate_test", TESTS)
