@@ -22,7 +22,7 @@ import ways
 # Jobs bring what they write to the disk before they end: in memory that takes no time.
 MEMORY_FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 SCHEDULES = ("full", "paper", "pessimistic", "static", "staged")
-UNITS_MAX = 100_000
+UNITS_MAX = 20_000
 SMALL, LARGE, HUGE = ((0, 3), (1, 12), (5, 60)), ((300, 3000),), ((15000, 30000),)
 
 
