@@ -118,7 +118,7 @@ def values():
     want = {"stddev_samp": root(sxx / (n - 1)), "var_samp": sxx / (n - 1), "var_pop": sxx / n, "avg": xm,
             "sem": root(sxx / (n - 1)) / root(n), "covar": sxy / (n - 1), "cov": sxy / (n - 1),
             "corrwith": sxy / root(sxx * syy), "wavg": sum(a * b for a, b in zip(x, y)) / sum(y),
-            "geomean": (2.0 * 3.0 * 5.0 * 11.0) ** 0.25, "product": 330.0, "sum_distinct": 21.0,
+            "geomean": (2.0 * 3.0 * 5.0 * 11.0) ** 0.25, "sum_distinct": 21.0,
             "quantile_cont": 5.0 + 0.7 * 6.0}
     rows = ", ".join(f"{{x: {a}, y: {b}}}" for a, b in zip(x, y))
     texts = {word: text for _, kind, words, text in table() if kind == "AGG" for word in words}

@@ -87,6 +87,25 @@ static int32_t sum(const AggCall *call, Value *out) {
     return integer_fits(type, number) ? SB_OK : SB_FAULT_OVERFLOW;
 }
 
+// 1 of nothing. A product with a zero is zero, whatever the others are.
+static int32_t product(const AggCall *call, Value *out) {
+    const Type *type = type_base(call->agg->type);
+    unsigned __int128 size = 1;   // It stays when 64 bits do not hold it.
+    bool zero = false, minus = false;
+    for (size_t i = 0; i < call->input->count; i++) {
+        Value value = value_at(call, i);
+        __int128 factor = value_integer(call->type, &value);
+        zero |= factor == 0;
+        minus ^= factor < 0;
+        if (factor && size <= UINT64_MAX)
+            size *= (unsigned __int128)(factor < 0 ? -factor : factor);
+    }
+    if (!zero && size > UINT64_MAX) return SB_FAULT_OVERFLOW;
+    __int128 number = zero ? 0 : minus ? -(__int128)size : (__int128)size;
+    *out = value_of_integer(type, number);
+    return integer_fits(type, number) ? SB_OK : SB_FAULT_OVERFLOW;
+}
+
 // The sum of whole numbers * 10^-scale, rounded once to f64.
 static double rounded_integer_sum(const Sums *sums, const Type *type) {
     return big_decimal(&sums->x, type->kind == TYPE_DECIMAL ? type->scale : 0);
@@ -387,6 +406,7 @@ int32_t aggregate(const AggCall *call, Value *out) {
     *out = value_i64((int64_t)count);
     if (text_is(name, "count")) return SB_OK;
     if (text_is(name, "sum")) return sum(call, out);
+    if (text_is(name, "product")) return product(call, out);
     if (text_is(name, "count_distinct")) {
         out->i = distinct_values(call);
         return SB_OK;

@@ -20,6 +20,12 @@ typedef struct SbDecimalSum {
     uint64_t  count;
 } SbDecimalSum;
 
+// A product of integers. All-zero bytes are 1.
+typedef struct SbProduct {
+    uint64_t less;   // The size of the product, less 1; any number when the size is beyond 64 bits.
+    uint32_t marks;  // A minus sign, a zero among the factors, a size beyond 64 bits.
+} SbProduct;
+
 // What add and merge of each aggregate look like: V void, S a status.
 #define PLAIN(name, State, X)                                                                     \
     void name##_add(State *state, X x);                                                           \
@@ -42,6 +48,10 @@ PLAIN(sb_sum_i64, SbIntegerSum, int64_t)
 int32_t sb_sum_i64_end(const SbIntegerSum *state, int64_t *out);
 PLAIN(sb_sum_u64, SbIntegerSum, uint64_t)
 int32_t sb_sum_u64_end(const SbIntegerSum *state, uint64_t *out);
+PLAIN(sb_product_i64, SbProduct, int64_t)
+int32_t sb_product_i64_end(const SbProduct *state, int64_t *out);
+PLAIN(sb_product_u64, SbProduct, uint64_t)
+int32_t sb_product_u64_end(const SbProduct *state, uint64_t *out);
 CALLED(sb_sum_f64, SbExactSum, double)
 double sb_sum_f64_end(SbCall *call, const SbExactSum *state);
 PLAIN(sb_sum_decimal, SbDecimalSum, SbDecimal)
@@ -346,6 +356,7 @@ static_assert(sizeof(SbArgState) == 40 && sizeof(SbSample) == 24 && sizeof(SbExt
 static_assert(sizeof(SbWordSet) == 32 && sizeof(SbTextSet) == 24 && sizeof(SbAnySet) == 32);
 static_assert(sizeof(SbSpread) == 96 && alignof(SbSpread) == 16 && sizeof(SbExtreme_f64) == 16);
 static_assert(sizeof(SbWholeSpread) == 72);
+static_assert(sizeof(SbProduct) == 16 && alignof(SbProduct) == 8);
 static_assert(sizeof(SbPairs) == 240 && alignof(SbPairs) == 16);
 
 #undef PLAIN

@@ -1,4 +1,5 @@
-// Aggregates that add up: count, sum, mean, any, all. Their add functions are inlined in stages.
+// Aggregates that add up or multiply: count, sum, mean, product, any, all. Their add functions are
+// inlined in stages.
 #include "stdlib/aggregate/aggregate.h"
 #include "stdlib/number.h"
 
@@ -65,6 +66,54 @@ int32_t sb_mean_duration_end(const SbIntegerSum *state, int64_t *out) {
     if (state->count == 0) return SB_NULL;
     __int128 count = (__int128)state->count, half = state->total < 0 ? -(count / 2) : count / 2;
     *out = (int64_t)((state->total + half) / count);
+    return SB_OK;
+}
+
+// ---- products of integers: a size beyond 64 bits stays beyond, for no factor but zero is below 1
+
+enum : uint32_t { PRODUCT_MINUS = 1, PRODUCT_ZERO = 2, PRODUCT_BEYOND = 4 };
+
+static void multiply(SbProduct *state, uint64_t size, uint32_t marks) {
+    uint64_t product;
+    if (__builtin_mul_overflow(state->less + 1, size, &product)) {
+        product = 1;
+        marks |= PRODUCT_BEYOND;
+    }
+    state->less = product - 1;
+    state->marks = (state->marks ^ (marks & PRODUCT_MINUS)) | (marks & ~PRODUCT_MINUS);
+}
+
+void sb_product_i64_add(SbProduct *state, int64_t x) {
+    uint64_t size = x < 0 ? -(uint64_t)x : (uint64_t)x;
+    multiply(state, size ? size : 1, size ? x < 0 ? PRODUCT_MINUS : 0 : PRODUCT_ZERO);
+}
+
+void sb_product_u64_add(SbProduct *state, uint64_t x) {
+    multiply(state, x ? x : 1, x ? 0 : PRODUCT_ZERO);
+}
+
+void sb_product_i64_merge(SbProduct *into, const SbProduct *from) {
+    multiply(into, from->less + 1, from->marks);
+}
+
+void sb_product_u64_merge(SbProduct *into, const SbProduct *from) {
+    sb_product_i64_merge(into, from);
+}
+
+int32_t sb_product_u64_end(const SbProduct *state, uint64_t *out) {
+    bool zero = state->marks & PRODUCT_ZERO;
+    if (!zero && (state->marks & PRODUCT_BEYOND)) return SB_FAULT_OVERFLOW;
+    *out = zero ? 0 : state->less + 1;
+    return SB_OK;
+}
+
+int32_t sb_product_i64_end(const SbProduct *state, int64_t *out) {
+    uint64_t size;
+    int32_t status = sb_product_u64_end(state, &size);
+    if (status != SB_OK) return status;
+    bool minus = state->marks & PRODUCT_MINUS;
+    if (size > (uint64_t)INT64_MAX + minus) return SB_FAULT_OVERFLOW;
+    *out = (int64_t)(minus ? -size : size);
     return SB_OK;
 }
 

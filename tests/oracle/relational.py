@@ -261,6 +261,15 @@ def pairs_of_columns(work):
 
 
 @case
+def products_of_integers(work):
+    r = random.Random(10)
+    groups = [[r.choice((None, r.randint(-9, 9), 1)) for _ in range(r.randint(1, 18))] for _ in range(60)]
+    work.put("t.jsonl", json_lines([{"g": i, "v": v} for i, g in enumerate(groups) for v in g]))
+    got = work.rows('read jsonl("t.jsonl") as { g: i64, v: i64? } | group by g { p = product(v) } | write jsonl("out.jsonl")')
+    expect([[i, math.prod(v for v in g if v is not None)] for i, g in enumerate(groups)], got)
+
+
+@case
 def sums_are_exact(work):
     r = random.Random(6)
     groups = [[math.ldexp(r.uniform(-1, 1), r.randint(-1000, 900)) for _ in range(60)] for _ in range(300)]

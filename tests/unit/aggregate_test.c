@@ -414,6 +414,31 @@ static void pairs(void) {
     CHECK(isnan(covar_of(x, (const double[]){1, NAN}, 2)));
 }
 
+static int64_t product_of(const int64_t *x, size_t count) {
+    SbProduct one = {}, two = {};
+    int64_t out = -99;
+    for (size_t i = 0; i < count; i++) sb_product_i64_add(i % 2 ? &one : &two, x[i]);
+    sb_product_i64_merge(&one, &two);
+    return sb_product_i64_end(&one, &out) == SB_OK ? out : -99;
+}
+
+static void products(void) {
+    const int64_t least = INT64_MIN, half = INT64_C(1) << 62, most = INT64_MAX;
+    CHECK(product_of(nullptr, 0) == 1 && product_of((const int64_t[]){2, -3, 7}, 3) == -42);
+    CHECK(product_of(&least, 1) == least && product_of((const int64_t[]){least, -1}, 2) == -99);
+    CHECK(product_of((const int64_t[]){half, -2}, 2) == least);
+    CHECK(product_of((const int64_t[]){half, 2}, 2) == -99);
+    CHECK(product_of((const int64_t[]){most, most, most, most, 1}, 5) == -99);
+    CHECK(product_of((const int64_t[]){most, 0, most, most, least}, 5) == 0);
+    SbProduct state = {};
+    uint64_t out = 0;
+    sb_product_u64_add(&state, UINT64_MAX);
+    sb_product_u64_add(&state, 1);
+    CHECK(sb_product_u64_end(&state, &out) == SB_OK && out == UINT64_MAX);
+    sb_product_u64_add(&state, 2);
+    CHECK(sb_product_u64_end(&state, &out) == SB_FAULT_OVERFLOW);
+}
+
 static void bools(void) {
     uint8_t any = 0, all = 0;
     bool out = true;
@@ -432,7 +457,8 @@ static const UnitTest TESTS[] = {
     {"values", values}, {"distinct_and_mode", distinct_and_mode},
     {"distinct_words", distinct_words}, {"distinct_floats", distinct_floats},
     {"distinct_texts", distinct_texts}, {"collected", collected},
-    {"quantiles", quantiles}, {"spread", spread}, {"pairs", pairs}, {"bools", bools},
+    {"quantiles", quantiles}, {"spread", spread}, {"pairs", pairs},
+    {"products", products}, {"bools", bools},
 };
 
 UNIT_MAIN("aggregate_test", TESTS)
