@@ -55,18 +55,30 @@ static Value column_npy(Emit *e, Frame *frame, uint32_t) {
     return (Value){.a = value};
 }
 
+// As sb_npy_floats has it.
+static Val float_bits(Emit *e, const NpyType *type, Val value, Ty bits) {
+    Val nan = emit_int(e, bits, type->size == 4 ? NPY_NAN_32 : NPY_NAN_64);
+    Val is_nan = LLVMBuildFCmp(e->b, LLVMRealUNO, value, value, "");
+    return LLVMBuildSelect(e->b, is_nan, nan, LLVMBuildBitCast(e->b, value, bits, ""), "");
+}
+
+static Val put_tensor(Emit *e, const NpyRow *layout, Val from, Val at) {
+    int64_t width = npy_width(layout);
+    if (layout->type->letter == 'f')
+        emit_callv(e, "sb_npy_floats", e->type_void, arg(at), arg(from),
+                   arg(emit_i64(e, npy_values(layout))), arg(emit_i32(e, layout->type->size)));
+    else LLVMBuildMemCpy(e->b, at, 1, from, 1, emit_i64(e, width));
+    return emit_offset(e, at, (size_t)width);
+}
+
 static Val put_value(Emit *e, SinkEmit *sink, Val at) {
     NpyRow layout = row_of(sink_base(e, sink, 0));
     const NpyType *type = layout.type;
-    if (layout.rank) {
-        int64_t width = npy_width(&layout);
-        LLVMBuildMemCpy(e->b, at, 1, sink->values[0].a, 1, emit_i64(e, width));
-        return emit_offset(e, at, (size_t)width);
-    }
+    if (layout.rank) return put_tensor(e, &layout, sink->values[0].a, at);
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = sink->values[0].a;
     if (type->kind == TYPE_BOOL) value = LLVMBuildZExt(e->b, value, bits, "");
-    else if (type->letter == 'f') value = LLVMBuildBitCast(e->b, value, bits, "");
+    else if (type->letter == 'f') value = float_bits(e, type, value, bits);
     LLVMSetAlignment(LLVMBuildStore(e->b, value, at), 1);
     return emit_offset(e, at, type->size);
 }

@@ -29,6 +29,8 @@ enum { NPY_TYPES = sizeof npy_types / sizeof *npy_types };
 
 enum : int64_t { NPY_HEADER_MAX = 1 << 20 };  // Bytes of a header that anybody writes.
 enum { NPY_WRITTEN = 128, NPY_WORDS = 256 };  // Bytes of a header of ours; of what is said of one.
+// The NaN that is written: that of numpy.
+enum : uint64_t { NPY_NAN_32 = 0x7fc00000, NPY_NAN_64 = 0x7ff8000000000000 };
 // Of a row, as a tensor has them (ir/type.h): with these limits NPY_WRITTEN is enough.
 enum { NPY_RANK_MAX = 8, NPY_ROW_MAX = 1 << 30 };
 

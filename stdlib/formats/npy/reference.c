@@ -79,6 +79,8 @@ static void put_value(const NpyType *type, const Value *value, TextBuf *buf) {
     float narrow = (float)value->f;
     if (type->letter == 'f') memcpy(&bits, &value->f, sizeof bits);
     if (type->letter == 'f' && type->size == 4) memcpy(&bits, &narrow, sizeof narrow);
+    if (type->letter == 'f' && value->f != value->f)
+        bits = type->size == 4 ? NPY_NAN_32 : NPY_NAN_64;
     text_buf_add(buf, (Text){(const char *)&bits, type->size});
 }
 

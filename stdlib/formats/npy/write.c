@@ -3,6 +3,8 @@
 
 #include "runtime/output.h"
 
+#include <string.h>
+
 static NpyRow row_of(const SbSink *what) {
     const SbType *type = what->columns[0].type;
     bool tensor = type->kind == SB_TENSOR;
@@ -19,6 +21,25 @@ int64_t sb_npy_room(const SbType *type, const void *value);
 
 int64_t sb_npy_room(const SbType *type, const void *value) {
     return ((const SbList *)value)->len * type->elem->size;
+}
+
+// Copies `count` floats of 4 or 8 bytes. Each NaN becomes numpy's: bits of NaN differ between
+// processors, and between what is computed at compile time and later.
+void sb_npy_floats(char *to, const char *from, int64_t count, int32_t size);
+
+#define COPY(T, BITS, NAN_BITS)                                                                   \
+    for (int64_t i = 0; i < count; i++) {                                                         \
+        T value;                                                                                  \
+        BITS bits;                                                                                \
+        memcpy(&value, from + i * (int64_t)sizeof value, sizeof value);                           \
+        memcpy(&bits, &value, sizeof bits);                                                       \
+        bits = value == value ? bits : NAN_BITS;                                                  \
+        memcpy(to + i * (int64_t)sizeof bits, &bits, sizeof bits);                                \
+    }
+
+void sb_npy_floats(char *to, const char *from, int64_t count, int32_t size) {
+    if (size == (int32_t)sizeof(float)) COPY(float, uint32_t, NPY_NAN_32)
+    else COPY(double, uint64_t, NPY_NAN_64)
 }
 
 static int64_t row_end(const SbSink *what, SbStr rows, int64_t from) {
