@@ -85,11 +85,30 @@ static bool is_of_step(const Emit *e, uint32_t breaker, BreakerKind kind, StepId
     return found->kind == kind && graph_op_at(e->graph, found->op)->step.i == step.i;
 }
 
+static bool feeds(const Stage *stage, uint32_t breaker) {
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        if (!stage->terminals[t].is_sink && stage->terminals[t].index == breaker) return true;
+    return false;
+}
+
+// The stage in which a step began that goes on in `stage`.
+static const Stage *step_begins(const Emit *e, const Stage *stage, StepId step) {
+    const Plan *plan = e->plan;
+    while (stage->kind == STAGE_ROWS && plan->breakers[stage->breaker].keeps_op &&
+           is_of_step(e, stage->breaker, BREAK_EDGE, step)) {
+        const Stage *feeder = plan->stages;
+        while (!feeds(feeder, stage->breaker)) feeder++;
+        stage = feeder;
+    }
+    return stage;
+}
+
 // Is the row a group that its own step has finished, or comes it to the right side of a join?
 static int8_t merges(const Emit *e, StepId step) {
     const Stage *stage = e->stage ? e->stage->stage : nullptr;
     if (!stage || step.i == STEP_NONE.i) return 0;
-    if (stage->kind == STAGE_ROWS && is_of_step(e, stage->breaker, BREAK_GROUP, step)) return 1;
+    const Stage *first = step_begins(e, stage, step);
+    if (first->kind == STAGE_ROWS && is_of_step(e, first->breaker, BREAK_GROUP, step)) return 1;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         const Terminal *terminal = &stage->terminals[t];
         if (!terminal->is_sink && is_of_step(e, terminal->index, BREAK_JOIN, step)) return -1;
@@ -173,7 +192,7 @@ static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
         len = target->detail_len, none = LLVMConstNull(e->ptr);
     Frame *root = frame ? frame_root(frame) : nullptr;
     Meeting meeting = root ? meeting_of(e, frame) : (Meeting){0};
-    emit_store_at(e, frame_origin(e, frame), e->task, offsetof(SbTask, origin));
+    frame_store_place(e, frame);
     // Where only a lack of memory can reject, the meeting keeps nothing for it.
     if (!root || (meeting.op && !e->plan->usage.shown[meeting.op->id.i]))
         return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),

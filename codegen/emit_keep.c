@@ -284,7 +284,7 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next) {
     Val rows = keep.into.rows, entry = take_entry(e, rows, breaker->entry_bytes);
     keep.into.entry = entry;
     emit_store_at(e, hash, entry, offsetof(SbEntry, hash));
-    emit_store_at(e, stage_next_order(e), entry, offsetof(SbEntry, order));
+    emit_store_at(e, frame_order(e, frame, breaker), entry, offsetof(SbEntry, order));
     keep_whole(e, &keep);
     for (uint32_t k = 0; k < breaker->key_count; k++) {
         part_split(e);

@@ -11,12 +11,39 @@ Frame *frame_root(Frame *frame) {
     return frame;
 }
 
-Val frame_origin(Emit *e, Frame *frame) {
+// The entry of an edge that the row passed; null: rows begin here, those of a zip too.
+static Val passed_entry(Emit *e, Frame *frame) {
     const Frame *root = frame ? frame_root(frame) : nullptr;
-    bool zip = e->stage->stage->zip_breaker != BREAKER_NONE;  // Its rows begin here.
+    bool zip = e->stage->stage->zip_breaker != BREAKER_NONE;
     bool passed = root && root->breaker && root->breaker->kind == BREAK_EDGE && !zip;
-    return passed ? emit_load_at(e, e->i64, root->entry, offsetof(SbEntry, hash), "origin")
-                  : emit_load(e, e->i64, e->stage->order, "origin");
+    return passed ? root->entry : nullptr;
+}
+
+Val frame_origin(Emit *e, Frame *frame) {
+    Val entry = passed_entry(e, frame);
+    return entry ? emit_load_at(e, e->i64, entry, offsetof(SbEntry, hash), "origin")
+                 : emit_load(e, e->i64, e->stage->order, "origin");
+}
+
+void frame_store_place(Emit *e, Frame *frame) {
+    Val entry = passed_entry(e, frame);
+    emit_store_at(e, frame_origin(e, frame), e->task, offsetof(SbTask, origin));
+    emit_store_at(e, emit_load(e, e->i64, e->stage->order, ""), e->task, offsetof(SbTask, order));
+    if (entry)
+        emit_store_at(e, emit_load_at(e, e->i64, entry, offsetof(SbEntry, order), ""), e->task,
+                      offsetof(SbTask, came));
+}
+
+static StepId step_of(const Emit *e, const Breaker *breaker) {
+    return graph_op_at(e->graph, breaker->op)->step;
+}
+
+Val frame_order(Emit *e, Frame *frame, const Breaker *into) {
+    Val entry = passed_entry(e, frame), next = stage_next_order(e);
+    const Breaker *from = entry ? frame_root(frame)->breaker : nullptr;
+    bool inside = from && from->keeps_op && into->kind == BREAK_EDGE && into->keeps_op &&
+                  step_of(e, from).i == step_of(e, into).i;
+    return inside ? emit_load_at(e, e->i64, entry, offsetof(SbEntry, order), "came") : next;
 }
 
 // All rows of a format without lines have line 1.

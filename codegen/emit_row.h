@@ -45,6 +45,11 @@ Frame *frame_root(Frame *frame);
 // The order key, among the rows of the stage that the flow begins with, of the row that `frame` is
 // made of; null: of the stage's next row. Comparing origins tells which rejected row comes first.
 Val frame_origin(Emit *e, Frame *frame);
+// Tells the task where that row stands: its origin, its order key where the stage reads an edge,
+// and that of the row that the stage hands over next.
+void frame_store_place(Emit *e, Frame *frame);
+// The order key of a row for a breaker. An edge inside a step passes on the key that came with it.
+Val frame_order(Emit *e, Frame *frame, const Breaker *into);
 
 // Where the row of a root was read: in a source, or before an edge that keeps places.
 typedef struct PlaceParts {

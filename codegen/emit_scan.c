@@ -97,7 +97,7 @@ static void emit_bad_row(Emit *e, TextRow *row, Block after) {
         e, (Site){.step = row->op->step.i, .span = {.file = SPAN_NONE}, .fails = fails});
     Val begin = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_begin), "");
     Val end = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_end), "");
-    emit_store_at(e, frame_origin(e, nullptr), e->task, offsetof(SbTask, origin));
+    frame_store_place(e, nullptr);
     Val stops = emit_callv(e, "sb_reject_text", e->i32, arg(e->task), arg(emit_i32(e, site)),
                            arg(fault), arg(begin), arg(end), arg(LLVMConstNull(e->ptr)),
                            arg(emit_i64(e, 0)));

@@ -10,7 +10,8 @@
 typedef struct SbEntry {
     uint64_t hash;   // The hash of the key; of a row that passes an edge its origin (SbTask); else
                      // 0.
-    uint64_t order;  // Order key of the row (of a group: its first row).
+    uint64_t order;  // Order key of the row (of a group: its first row). A step may be several
+                     // stages: edges between them pass on the key of the first edge.
 } SbEntry;
 
 // A str that is a hash key, inside an entry. len <= 16: the bytes, zero-padded. Longer: bytes

@@ -306,4 +306,11 @@ static inline bool sb_reads_edge(const SbJob *job, const SbStage *stage) {
     return stage->input == SB_INPUT_ROWS && sb_is_edge(job, stage->input_index);
 }
 
+// The step that began in the stages before and goes on in this one; UINT32_MAX: none.
+static inline uint32_t sb_goes_on_step(const SbJob *job, const SbStage *stage) {
+    if (!sb_reads_edge(job, stage) || stage->right_index != UINT32_MAX) return UINT32_MAX;
+    const SbBreaker *edge = &job->breakers[stage->input_index];
+    return edge->keeps ? edge->step : UINT32_MAX;
+}
+
 #endif

@@ -59,6 +59,8 @@ typedef struct SbTask {
     uint64_t order;            // Order key of the next row this unit delivers.
     uint64_t origin;           // Of the row that is rejected: the order key of its row of a source
                                // or a breaker, however many edges lie between.
+    uint64_t came;             // Of the row that is rejected: the order key in its entry. Stages
+                               // that read an edge set it.
     const void *const *params; // Value of each parameter, in memory layout.
     void   **terminals;        // By SbStage.terminals: SbGroups *, SbRows * or SbOut *.
     int64_t *limits;           // By terminal: rows it still takes; INT64_MAX for all.

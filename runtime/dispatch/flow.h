@@ -146,6 +146,8 @@ void flow_place_lines(const Unit *unit, RejectList *list);
 uint8_t flow_node_of(const Dispatch *d, const LivePartition *input, uint32_t stage, uint8_t side);
 // By which of the ways into its stage the rows at a node come, in their order.
 uint16_t flow_way(const Dispatch *d, uint32_t root, uint8_t node);
+// Where the stage at a node judges rows.
+VerdictPlace flow_verdict_place(const Dispatch *d, uint32_t root, uint8_t node);
 // The stage at a node.
 uint32_t flow_stage_at(const Dispatch *d, uint32_t root, uint8_t node);
 // The side of a zip on which the edge comes; else 0.

@@ -32,3 +32,20 @@ uint16_t flow_way(const Dispatch *d, uint32_t root, uint8_t node) {
     uint8_t region = schedule_region(d->schedule, (StageId){(uint16_t)root}, node);
     return (uint16_t)(shape_of(d)->input_of[edge.i] << 8 | region);
 }
+
+// The node above which the step began that goes on at `node`.
+static uint8_t step_begins(const Dispatch *d, uint32_t root, uint8_t node) {
+    const Tree *tree = &shape_of(d)->reach[root];
+    const SbStage *stage = &d->what->stages[flow_stage_at(d, root, node)];
+    uint32_t step = sb_goes_on_step(d->what, stage);
+    while (node != NODE_ROOT && step != UINT32_MAX && sb_goes_on_step(d->what, stage) == step) {
+        node = tree->parents[node];
+        stage = &d->what->stages[flow_stage_at(d, root, node)];
+    }
+    return node;
+}
+
+VerdictPlace flow_verdict_place(const Dispatch *d, uint32_t root, uint8_t node) {
+    return (VerdictPlace){flow_stage_at(d, root, node), root, flow_way(d, root, node),
+                          flow_way(d, root, step_begins(d, root, node))};
+}

@@ -129,7 +129,7 @@ void zip_uneven(Dispatch *d, const Action *action) {
     bool good = rejects_add(&list, what, &facts);
     Keeping keeping = good ? tell_keep_fault(&d->observers, zip, action->unit, &list) : KEEP_NOT;
     good = good && keeping != KEEP_NO_MEMORY;
-    VerdictPlace place = {zip, zip, 0};
+    VerdictPlace place = {.stage = zip, .root = zip};
     if (good && keeping == KEEP_NOT) good = verdict_take(&d->verdict, &list, place);
     rejects_close(&list);
     if (good) return;

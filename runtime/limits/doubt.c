@@ -334,7 +334,7 @@ static bool take_slot(Limits *limits, DoubtUnit *unit, uint8_t node, DoubtSlot *
     for (uint32_t i = 0; i < slot->count; i++) run->counts[slot->from + i] += slot->counts[i];
     limits->taken[stage] += slot->taken;
     tell_rejected(&limits->d->observers, &slot->rejects);
-    VerdictPlace place = {stage, unit->root, flow_way(limits->d, unit->root, node)};
+    VerdictPlace place = flow_verdict_place(limits->d, unit->root, node);
     Unit input = doubt_unit_input(unit);
     Judged judged = {.unit = &input, .made = slot->made, .end = slot->end,
                      .bytes = slot->bytes, .whole = slot->whole};

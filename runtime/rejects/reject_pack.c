@@ -2,12 +2,13 @@
 
 #define REJECT_FIELDS(NUMBER) \
     NUMBER(source) NUMBER(file) NUMBER(step) NUMBER(stage) NUMBER(way) NUMBER(origin) \
-    NUMBER(sequence) NUMBER(offset) NUMBER(length) NUMBER(line) NUMBER(row) NUMBER(weight) \
-    NUMBER(site) NUMBER(fault)
+    NUMBER(came) NUMBER(sequence) NUMBER(offset) NUMBER(length) NUMBER(line) NUMBER(row) \
+    NUMBER(weight) NUMBER(site) NUMBER(fault)
 
 void reject_pack(Text *text, const Reject *is) {
     pack_number(text, is->behind | is->has_place << 1 | is->has_line << 2 |
-                          (is->path != nullptr) << 3 | is->result << 4 | is->fails << 5);
+                          (is->path != nullptr) << 3 | is->result << 4 | is->fails << 5 |
+                          is->goes_on << 6);
     REJECT_FIELDS(PACK_NUMBER)
     pack_bytes(text, is->message, is->message_len);
     pack_bytes(text, is->raw, is->raw_len);
@@ -16,7 +17,8 @@ void reject_pack(Text *text, const Reject *is) {
 bool reject_unpack(const SbJob *what, const Source *sources, Unpack *from, RejectList *list) {
     int64_t flags = unpack_number(from);
     Reject reject = {.behind = flags & 1, .has_place = flags & 2, .has_line = flags & 4,
-                     .result = flags & 16, .fails = flags & 32}, *is = &reject;
+                     .result = flags & 16, .fails = flags & 32, .goes_on = flags & 64},
+           *is = &reject;
     REJECT_FIELDS(UNPACK_NUMBER)
     SbStr message = unpack_bytes(from), raw = unpack_bytes(from);
     if (from->bad || reject.step >= what->step_count || reject.stage >= what->stage_count)

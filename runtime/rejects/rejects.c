@@ -152,7 +152,7 @@ void rejects_close(RejectList *list) {
 
 // ---- order and limits -----------------------------------------------------------------------
 
-enum { RANK_SHIFT = 56 };  // Of a sequence.
+enum { RANK_SHIFT = 56 };  // Of an order key.
 
 int rejects_by_place(const Reject *a, const Reject *b) {
     if (a->origin != b->origin) return a->origin < b->origin ? -1 : 1;
@@ -172,10 +172,12 @@ int rejects_by_file(const Reject *a, const Reject *b) {
     if (a->behind && b->behind) {
         // In the order in which rows come to the step, wherever they began.
         BY(result);
-        BY(sequence >> RANK_SHIFT);
+        BY(came >> RANK_SHIFT);
         BY(way);
     }
     BY(origin);
+    BY(came);
+    BY(stage);  // What a stage rejects stands before the row that it hands over next.
     BY(sequence);
 #undef BY
     return 0;

@@ -16,10 +16,14 @@ typedef struct Reject {
     bool     has_line;     // `line` counts from the start of the file.
     bool     fails;        // `else fail`: ends the job and stands in no file.
     bool     result;       // Of what the step has gathered: after the rows that came to it.
+    bool     goes_on;      // The step began in a stage before, which handed the row over.
     uint32_t source, file, step;
     uint32_t stage;        // The stage that judged the row.
-    uint16_t way;          // By which of the ways into the stage the row came, in their order.
+    uint16_t way;          // By which of the ways the row came into the stage where its step began,
+                           // in the order of the ways.
     uint64_t origin;       // Of its row (SbTask.origin), after the rank of the flow's root.
+    uint64_t came;         // Order key of its row where its step began: (rank of that stage, unit,
+                           // rows that the unit had handed over).
     uint64_t sequence;     // (rank of the stage, unit, number in it): order of equals.
     int64_t  offset, length;
     int64_t  line;         // First relative to the unit, made absolute by the commit; 0: none.

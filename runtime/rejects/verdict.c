@@ -160,10 +160,7 @@ static bool take_failing(Verdict *v, RejectList *list) {
 }
 
 bool verdict_take(Verdict *v, RejectList *list, VerdictPlace place) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        list->items[i].stage = place.stage;
-        list->items[i].way = place.way;
-    }
+    for (uint32_t i = 0; i < list->count; i++) verdict_place(&list->items[i], place);
     return verdict_restore(v, list, place.root);
 }
 

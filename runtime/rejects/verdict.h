@@ -33,11 +33,16 @@ bool verdict_open(Verdict *verdict, const SbJob *job, int64_t rows_max, const Re
 void verdict_close(Verdict *verdict);
 
 // Where a stage judged rows: those of flows that begin at `root`, by the `way`-th of the ways into
-// the stage.
+// the stage. `began` is the way into the stage where a step began that goes on in this one.
 typedef struct VerdictPlace {
     uint32_t stage, root;
-    uint16_t way;
+    uint16_t way, began;
 } VerdictPlace;
+
+static inline void verdict_place(Reject *record, VerdictPlace place) {
+    record->stage = place.stage;
+    record->way = record->goes_on ? place.began : place.way;
+}
 
 // Takes the records of a partition. False: no memory.
 bool verdict_take(Verdict *verdict, RejectList *list, VerdictPlace place);

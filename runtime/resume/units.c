@@ -194,8 +194,7 @@ static bool add_rejects(UnitTally *tally, const RejectList *rejects, VerdictPlac
     bool good = true;
     for (uint32_t i = 0; good && i < rejects->count; i++) {
         Reject reject = rejects->items[i];
-        reject.stage = place.stage;
-        reject.way = place.way;
+        verdict_place(&reject, place);
         good = tally_reject(tally, &reject);
     }
     return good;
@@ -213,7 +212,7 @@ static bool counted(void *self, const Flow *flow, const Partition *partition) {
         tally->figures[at + t] += partition->rows[t];
     if (flow->run->stage->input == SB_INPUT_UNMATCHED)
         tally->figures[resume->state.taken_at + stage] += partition->end - partition->begin;
-    VerdictPlace place = {stage, flow->root, flow_way(resume->d, flow->root, flow->node)};
+    VerdictPlace place = flow_verdict_place(resume->d, flow->root, flow->node);
     for (uint32_t i = 0; i < resume->what->step_count * SB_COUNTS; i++)
         tally->figures[i] += partition->counts[i];
     return add_rejects(tally, &partition->rejects, place);

@@ -51,11 +51,19 @@ static uint64_t first_order(const SbTaskState *state) {
     return (uint64_t)state->setup->stage->rank << 56 | state->unit.ordinal << 32;
 }
 
-// Does the stage read what the step has gathered?
-static bool is_result(const TaskSetup *setup, uint32_t step) {
-    const SbStage *stage = setup->stage;
-    if (stage->input != SB_INPUT_ROWS) return false;
-    const SbBreaker *from = &setup->job->breakers[stage->input_index];
+// A stage that feeds the terminal.
+static const SbStage *feeder(const SbJob *job, uint32_t terminal) {
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        for (uint32_t t = 0; t < job->stages[s].terminal_count; t++)
+            if (job->stages[s].terminals[t] == terminal) return &job->stages[s];
+    return nullptr;
+}
+
+// Does the stage read what the step has gathered, or did the stage where the step began?
+static bool is_result(const SbJob *job, const SbStage *stage, uint32_t step) {
+    while (stage && sb_goes_on_step(job, stage) == step) stage = feeder(job, stage->input_index);
+    if (!stage || stage->input != SB_INPUT_ROWS) return false;
+    const SbBreaker *from = &job->breakers[stage->input_index];
     return from->kind != SB_BREAK_EDGE && from->step == step;
 }
 
@@ -69,10 +77,12 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
         const SbSite *site = &setup->job->sites[place->site];
         place->step = site->step;
         place->fails = site->fails;
-        place->result = is_result(setup, site->step);
+        place->result = is_result(setup->job, setup->stage, site->step);
+        place->goes_on = sb_goes_on_step(setup->job, setup->stage) == site->step;
         task->counts[site->step * SB_COUNTS + SB_MERGED] += site->merges;
     }
     place->origin = task->origin;
+    place->came = place->goes_on ? task->came : task->order;
     place->sequence = first_order(state) | state->records++;
     if (place->weight == 0) place->weight = 1;
     if (!rejects_add(list, setup->job, facts)) {

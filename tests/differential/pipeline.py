@@ -286,7 +286,11 @@ class Maker:
             call = (self.batch_function("fussy", kind, True, " fallible batch state") if nullable else
                     self.batch_function("picky", kind, False, " batch" + (" alone" if self.chance(0.3) else "")))
             known = [named(n) for n, k, q in flow.columns if k == kind and (nullable or not q)]
-            if known and self.chance(0.5):
+            faulty = [named(n) for n, k, q in flow.columns if k == kind and not q]
+            if faulty and self.chance(0.4):  # A third of the rows has no argument.
+                column = self.pick(faulty)
+                text = f"{call}({column} // ({column} % 3))"
+            elif known and self.chance(0.5):
                 text = f"{call}({self.pick(known)})" + self.pick(("", " else 7", " else reject"))
             else:
                 text = f"{call}({(maker.nullable if nullable else maker.of)(kind, 2)})"

@@ -280,7 +280,8 @@ static void take(Verdict *verdict, const SbJob *job, const Record *record) {
                                    .origin = record->unit << 32 | record->row,
                                    .sequence = record->unit << 32 | record->row}};
     CHECK(rejects_add(&list, job, &facts));
-    CHECK(verdict_take(verdict, &list, (VerdictPlace){record->stage, record->root, 0}));
+    VerdictPlace place = {.stage = record->stage, .root = record->root};
+    CHECK(verdict_take(verdict, &list, place));
     rejects_close(&list);
 }
 
