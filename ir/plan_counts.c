@@ -52,6 +52,16 @@ static bool begins_with(const Plan *plan, const Stage *stage, OpId op) {
            (step.i != STEP_NONE.i && step.i == step_of(plan, stage->root).i);
 }
 
+// Does the operator, or one of its step before it, make several rows of one?
+static bool multiplies(const Plan *plan, OpId id) {
+    for (;;) {
+        const Op *op = graph_op_at(plan->graph, id);
+        if (op_multiplies(op->kind)) return true;
+        if (!op->input_count || step_of(plan, op->inputs[0]).i != op->step.i) return false;
+        id = op->inputs[0];
+    }
+}
+
 // The consumers of one operator within a stage. A fork lets go of a branch that leads to edges and
 // sinks only when these are full, and finished rows are not taken to their end by a stage that
 // does; and who reads an edge may stop before its end.
@@ -77,8 +87,7 @@ static void mark_consumers(const Counting *counting, OpId from) {
         if (!takes_from(plan, stage->ops[i], from)) continue;
         StepId step = step_of(plan, stage->ops[i]);
         if (step.i == step_of(plan, from).i) continue;  // Nothing comes in there.
-        bool leaves = finished || count > 1 ||
-                      op_multiplies(graph_op_at(plan->graph, from)->kind);
+        bool leaves = finished || count > 1 || multiplies(plan, from);
         bool partial = shared || (leaves && plan_only_limited(plan, stage, stage->ops[i]));
         if (partial && step.i != STEP_NONE.i) plan->counts_in[step.i] = true;
     }
