@@ -16,8 +16,6 @@ uint32_t emit_site(Emit *e, Site site) {
 
 FaultTarget *emit_faults(const Emit *e) { return e->faults; }
 
-void emit_faults_set(Emit *e, FaultTarget *target) { e->faults = target; }
-
 void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool silent) {
     *target = (FaultTarget){.fn = e->fn, .silent = silent, .outer = outer};
 }

@@ -158,7 +158,6 @@ void emit_doubt_if(Emit *e, Val bad);
 Val emit_narrow(Emit *e, Val condition);
 
 FaultTarget *emit_faults(const Emit *e);
-void emit_faults_set(Emit *e, FaultTarget *target);
 void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool silent);
 // From here the row faults at `target` with what another one was told.
 void fault_pass_on(Emit *e, FaultTarget *target, Val site, Val status, Detail detail);

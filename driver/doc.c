@@ -256,11 +256,8 @@ static bool print_one(TextBuf *buf, const Options *options, const DeclTable *tab
     bool step = print_step(buf, word);
     if (same_word(TEXT("Steps"), text_of(word))) print_steps(buf), step = true;
     // A step and a function may have one name.
-    size_t end = buf->len;
-    if (step) text_buf_char(buf, '\n'), begin = buf->len;
     bool found = print_found(buf, table, word, buf->len == begin);
     found |= print_found(buf, checked, word, buf->len == begin);
-    if (step && !found) buf->len = end;
     if (found || built_in || step) return true;
     buf->len = before;
     Text *names = arena_new_array(options->arena, Text, 2 * table->count + TENSOR_FN_COUNT +

@@ -22,6 +22,7 @@ import case as cases  # noqa: E402
 ROOT = os.path.dirname(HERE)
 SBC = os.path.abspath(os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc")))
 SETTINGS = ("alone",)
+SWITCHES = ("--keep", "--beside", "--alone")
 SECONDS_MAX = 600
 PASSED, FAILED, SKIPPED = 0, 1, 77  # How a case's shell ends.
 OPTIONS = re.compile(rb"^# compile: (.*)\n")
@@ -136,6 +137,9 @@ def find(folder, names):
 
 
 def main(arguments):
+    unknown = [option for option in arguments if option.startswith("--") and option not in SWITCHES]
+    if unknown:
+        sys.exit(f"no option '{unknown[0]}': there are {', '.join(SWITCHES)}")
     keep = "--keep" in arguments
     folder, *names = [word for word in arguments if not word.startswith("--")]
     folder = os.path.join(HERE, folder)

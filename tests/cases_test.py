@@ -66,6 +66,11 @@ def all_together():
             file.write("said() { checks=9; }\n")
         sums = sums[0] + 1, sums[1] - 1, sums[2]
         wrong = judged(run(folder), sums, "") or judged(run(folder, "good"), (1, 0, 0), "")
+        alone = judged(run(folder, "--alone"), (1, 0, 0), "")
+        beside = judged(run(folder, "--beside"), (sums[0] - 1, *sums[1:]), "")
+        wrong = wrong or alone or beside
+        if not run(folder, "--besides").returncode:
+            return "an option that is not there"
         missing = run(folder, "goods")
         return wrong or ("" if missing.returncode and "no case 'goods'" in missing.stderr else "a name that is not there")
 

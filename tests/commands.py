@@ -137,6 +137,7 @@ _FORMS = {
     "tests/operate_test.sh NAME": "tests/operate_test.sh drains",
     "tests/resume_test.sh CASE": "tests/resume_test.sh killed_file",
     "tests/sanitize.sh": BY_TESTS,
+    "tests/sanitize.sh races": "tests/sanitize.sh races steps/zip_and_group",
     "tests/stress/run.py --runs 200 NAME": "tests/stress/run.py --runs 1 --joins 1 zip",
     "tests/commands_test.py TEXT": BY_TESTS,
     "tests/suites_test.py NAME": "tests/suites_test.py good",

@@ -77,7 +77,7 @@ if mount -t tmpfs -o size=64k none full 2>/dev/null; then
         expect full_disk 3 'is the disk full?' small.sbd -o full/job
         holds nothing_stays sh -c '[ -z "$(ls -A full)" ]'
     done
-    umount full
+    umount -l full
 fi
 
 # ---- a library: what others use may be checked, but there is nothing to run
@@ -432,6 +432,12 @@ expect doc_step_unknown 2 "did you mean 'where'?" doc wher
 # The example of each step runs, and has rows.
 "$sbc" doc --markdown | awk -F' `` ' '/^## /{ steps = /Steps/ } steps && NF == 3 { gsub(/\\\|/, "|"); print $2 }' >steps
 holds doc_steps sh -c '[ "$(wc -l <steps)" -gt 20 ]'
+# The reference has each step, too.
+"$sbc" doc --markdown | sed -n '/^## Steps/,/^## [^S]/s/^| `\([a-z]*\) .*/\1/p' >words
+holds doc_words sh -c '[ "$(wc -l <words)" -gt 20 ]'
+while read -r word; do
+    holds "doc_in_the_reference: $word" grep -q "^|.*\`$word[ \`]" "$top/docs/reference.md"
+done <words
 while read -r flow; do
     expect "doc_example: $flow" 0 "" run -e "$flow"
     holds "doc_example_rows: $flow" sh -c '[ "$(wc -l <out)" -gt 1 ]'

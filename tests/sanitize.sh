@@ -5,7 +5,8 @@
 # something is newer. One line a test; a failure prints the end of its log.
 #
 # usage: tests/sanitize.sh          all of that
-#        tests/sanitize.sh races    end-to-end cases under ThreadSanitizer, with threads and workers
+#        tests/sanitize.sh races [CASE...]   end-to-end cases under ThreadSanitizer, with threads
+#                                            and workers
 set -u
 cd "$(dirname "$0")/.." || exit 2
 work=$PWD/build/sanitize
@@ -298,7 +299,7 @@ tsan_resume() {
 
 # The end-to-end cases on several threads and in workers.
 tsan_e2e() {
-    PATH=$work/tsan/path:$PATH SBC=$COMPILER setarch -R tests/e2e/run.py --races
+    PATH=$work/tsan/path:$PATH SBC=$COMPILER setarch -R tests/e2e/run.py --races "$@"
 }
 
 # ---- valgrind ----------------------------------------------------------------------------------
@@ -312,6 +313,10 @@ valgrind_job() {
 
 # ---- the suite ---------------------------------------------------------------------------------
 
+case ${1:-} in
+"" | races) ;;
+*) sed -n '/^# usage/,/^set/s/^# //p' tests/sanitize.sh >&2; exit 2 ;;
+esac
 WRAPPER=
 COMPILER=${SBC:-$PWD/zig-out/bin/sbc}
 for tool in clang-22 "$LLVM/bin/llvm-ar" "$LLVM/include/llvm-c/Core.h" "$COMPILER"; do
@@ -319,7 +324,7 @@ for tool in clang-22 "$LLVM/bin/llvm-ar" "$LLVM/include/llvm-c/Core.h" "$COMPILE
 done
 if [ "${1:-}" = races ]; then
     need "tsan build" "$work/tsan.log" build_tsan
-    check "tsan e2e" "$work/tsan.e2e.log" tsan_e2e
+    check "tsan e2e" "$work/tsan.e2e.log" tsan_e2e "${@:2}"
     finish
 fi
 data

@@ -583,17 +583,6 @@ const SbTable *sb_breaker_table(const SbBreakerState *breaker) { return &breaker
 
 int64_t sb_breaker_rows_in(const SbBreakerState *breaker) { return breaker->rows_in; }
 
-int64_t sb_breaker_bytes(const SbBreakerState *breaker) {
-    int64_t bytes = breaker->charged;
-    for (uint32_t i = 0; i < breaker->threads; i++) {
-        if (is_group(breaker) && breaker->parts[i].groups.slots)
-            bytes += breaker->parts[i].groups.state->slot_bytes;
-        bytes += sb_rows_bytes(part_rows(breaker, i));
-    }
-    for (uint32_t i = 0; i < breaker->far_count; i++) bytes += breaker->far[i].bytes;
-    return bytes;
-}
-
 // ---- parts of other processes -------------------------------------------------------------------
 
 void far_part_close(FarPart *part) {

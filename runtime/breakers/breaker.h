@@ -79,8 +79,7 @@ void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks);
 // After all probes: from now on the rows that come out (sb_breaker_entries,
 // sb_breaker_on_disk) are those that none matched, where they are on disk. False: spill->failed.
 bool sb_breaker_rest(SbBreakerState *breaker, SbParallel *parallel);
-// After finish: rows that came in, and bytes held.
+// After finish: rows that came in.
 int64_t sb_breaker_rows_in(const SbBreakerState *breaker);
-int64_t sb_breaker_bytes(const SbBreakerState *breaker);
 
 #endif

@@ -210,7 +210,6 @@ const char *gpu_lost(Gpu *gpu) {
     return why;
 }
 
-const char *gpu_name(const Gpu *gpu) { return gpu->name; }
 
 // ---- a launch -----------------------------------------------------------------------------------
 

@@ -38,6 +38,5 @@ GpuResult gpu_run(Gpu *gpu, const GpuLaunch *launch);
 // Why it runs nothing any more; null: it does.
 const char *gpu_lost(Gpu *gpu);
 // "NVIDIA H100, sm_90"
-const char *gpu_name(const Gpu *gpu);
 
 #endif

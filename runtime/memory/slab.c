@@ -155,19 +155,6 @@ void sb_slab_drop_before(SbSlab *slab, SbSlabMark *mark) {
     *mark = (SbSlabMark){0};
 }
 
-void sb_slab_join(SbSlab *slab, SbSlab *from) {
-    assert(slab->memory == from->memory);
-    SbSlabBlock *last = from->blocks;
-    if (!last) return;
-    while (last->next) last = last->next;
-    last->next = slab->blocks;
-    slab->blocks = from->blocks;
-    slab->bytes += from->bytes;
-    slab->at = from->at;
-    slab->end = from->end;
-    *from = (SbSlab){.memory = from->memory, .wanted = from->wanted};
-}
-
 static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
     int64_t bytes = list->len * (int64_t)elem->size;
     char *copy = sb_slab_alloc(slab, bytes);

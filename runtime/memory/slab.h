@@ -70,7 +70,4 @@ typedef void SbBlockFn(void *arg, void *block, int64_t bytes);
 // Gives all blocks up, spare ones too, and empties the slab. They stay charged.
 void sb_slab_give_up(SbSlab *slab, SbBlockFn *fn, void *arg);
 
-// Moves all blocks of `from` into `slab`; both have one account.
-void sb_slab_join(SbSlab *slab, SbSlab *from);
-
 #endif

@@ -43,6 +43,7 @@ RUNS = [(threads, partition, {}, ()) for threads in THREADS for partition in PAR
 BRIEF_RUNS = [("4", "200", {}, WORKERS), ("1", "4MiB", SPILLS, ())]
 RACE_RUNS = [("4", "200", SPILLS, WORKERS), ("4", "16", {}, ()), ("4", "200", {}, WORKERS)]
 SLOW_BUILDS = {"--brief": BRIEF_RUNS, "--races": RACE_RUNS}
+OPTIONS = ("--update", "--keep", *SLOW_BUILDS)
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # Modules leave no files.
 SECONDS_MAX = 180   # The slowest takes 40 s with AddressSanitizer, beside nothing else.
 DIFF_LINES_MAX = 14
@@ -243,6 +244,9 @@ def find(names):
 
 
 def main(arguments):
+    unknown = [option for option in arguments if option.startswith("--") and option not in OPTIONS]
+    if unknown:
+        sys.exit(f"no option '{unknown[0]}': there are {', '.join(OPTIONS)}")
     update, keep = (option in arguments for option in ("--update", "--keep"))
     slow_ways = next((ways for option, ways in SLOW_BUILDS.items() if option in arguments), None)
     names = [a[:-len(".case")] if a.endswith(".case") else a for a in arguments

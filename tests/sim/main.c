@@ -211,6 +211,10 @@ int main(int argc, char **argv) {
     }
     if (!*what || strcmp(what, "workers") == 0)
         tally.failed += workers_run(first, number(argc, argv, 3, 100), &tally.passed);
+    if (strcmp(what, "shuffle") == 0 && number(argc, argv, 2, 1000) < 2) {
+        fprintf(stderr, "sim: a shuffle takes 2 nodes or more: sim shuffle 1000\n");
+        return 2;
+    }
     if (strcmp(what, "shuffle") == 0)
         tally.failed +=
             shuffle_print((uint32_t)number(argc, argv, 2, 1000), number(argc, argv, 3, 1),
