@@ -501,7 +501,8 @@ static void drain(Dispatch *d) {
     }
     // Else a root that is over might end what fills breakers that only its rows need.
     dispatch_tell(d, (Event){.kind = EVENT_DRAIN});
-    for (uint32_t s = 0; s < d->what->stage_count; s++) {
+    // Consumers first: the end of a root that probes a table lets the root of unmatched rows begin.
+    for (uint32_t s = d->what->stage_count; s-- > 0;) {
         bool over = schedule_is_over(d->schedule, (StageId){(uint16_t)s});
         if (stage_is_root(&d->plan->plan.stages[s]) && !over) end_root(d, s);
     }
