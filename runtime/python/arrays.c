@@ -107,6 +107,15 @@ int64_t arrays_word(ArraysFrom *from) {
     return value;
 }
 
+bool arrays_note(ArraysFrom *from, int64_t rows, ArraysNote *note) {
+    int64_t row = arrays_word(from), kind = arrays_word(from);
+    int64_t at = arrays_word(from), len = arrays_word(from);
+    bool good = row >= 0 && row < rows && at > 0 && at < from->bytes && len >= 0 &&
+                len < from->bytes - at && from->at[at + len] == '\0';
+    if (good) *note = (ArraysNote){row, kind, from->at + at};
+    return good;
+}
+
 static bool read_buffers(ArraysFrom *from, const SbType *type, struct ArrowArray *array) {
     int64_t end = 0;
     for (int64_t i = 0; i < array->n_buffers; i++) {
@@ -114,7 +123,8 @@ static bool read_buffers(ArraysFrom *from, const SbType *type, struct ArrowArray
         if (at == 0 && i == 0) continue;
         int64_t wanted = buffer_bytes(type, i, array->length, end);
         // No overflow: both are checked against what is mapped before they are added.
-        if (at <= 0 || bytes < wanted || at > from->bytes || bytes > from->bytes - at) return false;
+        if (at <= 0 || at % WORD || bytes < wanted || at > from->bytes || bytes > from->bytes - at)
+            return false;
         array->buffers[i] = from->at + at;
         if (i != 1 || !is_text(type)) continue;
         int32_t last;

@@ -21,6 +21,15 @@ typedef struct ArraysFrom {
 int64_t arrays_word(ArraysFrom *from);  // -1 beyond the end.
 uint32_t arrays_count(const SbType *type);
 
+// What is said of one of `rows` rows. The text ends in a zero byte. False: `from` holds something
+// else.
+typedef struct ArraysNote {
+    int64_t     row, kind;
+    const char *text;
+} ArraysNote;
+
+bool arrays_note(ArraysFrom *from, int64_t rows, ArraysNote *note);
+
 // Fills `array` with one of the type that has `count` values. False: `from` holds something else.
 bool arrays_read(ArraysFrom *from, const SbType *type, int64_t count, struct ArrowArray *array);
 

@@ -24,12 +24,9 @@ static void release(struct ArrowArray *array) {
 
 // The row of the call that a note is about gets its text.
 static bool take_note(ArraysFrom *from, int64_t rows, struct SbBatchOwn *own) {
-    int64_t row = arrays_word(from), kind = arrays_word(from);
-    int64_t at = arrays_word(from), len = arrays_word(from);
-    bool good = row >= 0 && row < rows && at > 0 && at < from->bytes && len >= 0 &&
-                len < from->bytes - at && from->at[at + len] == '\0';
-    if (!good) return false;
-    (kind == WIRE_MISFIT ? own->misfits : own->batch.errors)[row] = from->at + at;
+    ArraysNote note;
+    if (!arrays_note(from, rows, &note)) return false;
+    (note.kind == WIRE_MISFIT ? own->misfits : own->batch.errors)[note.row] = note.text;
     return true;
 }
 

@@ -2,6 +2,7 @@
 // far as its buffers can tell.
 #include "stdlib/arrow/arrow.h"
 #include "stdlib/arrow/forms.h"
+#include "stdlib/json.h"
 #include "stdlib/text.h"
 
 #include <stdio.h>
@@ -99,6 +100,27 @@ static int32_t check_offsets(const Take *take, const int32_t *offsets) {
     return SB_OK;
 }
 
+// The text in the form in which `json` keeps a value.
+static int32_t take_json(SbCall *call, SbStr *text) {
+    SbJsonSlot slot;
+    int32_t status = sb_json_slot(call, text->ptr, text->len, &slot);
+    if (!status) status = sb_json_check(&slot);
+    return status ? status : sb_json_compact(call, &slot, text);
+}
+
+// Judges text `i` of the array.
+static int32_t take_text(const Take *take, int64_t i, SbStr *text) {
+    if (take->type->kind == SB_BYTES || is_null(take, i)) return SB_OK;
+    if (!sb_utf8_valid(text->ptr, text->len)) {
+        blame(take, i, SB_LITERAL("a text is not valid UTF-8"));
+        return SB_OK;
+    }
+    int32_t status = take->type->kind == SB_JSON ? take_json(take->call, text) : SB_OK;
+    if (status == SB_FAULT_TOO_LARGE) return status;
+    if (status) blame(take, i, SB_LITERAL("a text is no JSON value"));
+    return SB_OK;
+}
+
 static int32_t take_texts(const Take *take) {
     const int32_t *offsets = take->array->buffers[1];
     const char *from = take->array->buffers[2];
@@ -112,8 +134,8 @@ static int32_t take_texts(const Take *take) {
     if (bytes) memcpy(copy, from + offsets[0], (size_t)bytes);
     for (int64_t i = 0; i < take->count; i++) {
         SbStr text = {copy + (offsets[i] - offsets[0]), (int64_t)offsets[i + 1] - offsets[i]};
-        if (take->type->kind != SB_BYTES && !is_null(take, i) && !sb_utf8_valid(text.ptr, text.len))
-            blame(take, i, SB_LITERAL("a text is not valid UTF-8"));
+        status = take_text(take, i, &text);
+        if (status) return status;
         memcpy(take->to + i * take->stride, &text, sizeof text);
     }
     return SB_OK;
