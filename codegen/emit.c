@@ -267,6 +267,10 @@ void emit_cold(Emit *e, Val call) {
     add_call_attribute(e, call, LLVMAttributeFunctionIndex, "noinline", nullptr);
 }
 
+void emit_no_builtin(Emit *e, Val call) {
+    add_call_attribute(e, call, LLVMAttributeFunctionIndex, "nobuiltin", nullptr);
+}
+
 Val emit_hot(Emit *e, Val call) {
     enum { INLINED = 8 };  // Blocks, and more.
     e->weight += INLINED;

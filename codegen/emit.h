@@ -171,6 +171,7 @@ Val emit_intrinsic(Emit *e, const char *name, Ty *types, unsigned type_count, Va
 // `index`: LLVMAttributeFunctionIndex, or 1 and up for parameters; `type` of one that has a type.
 void emit_attribute(Emit *e, Val fn, unsigned index, const char *name, Ty type);
 void emit_cold(Emit *e, Val call);  // Marks a call as unlikely: never inlined.
+void emit_no_builtin(Emit *e, Val call);  // LLVM takes nothing for granted of the function.
 Val emit_hot(Emit *e,
              Val call);  // Marks a call on the way of every row: inlined if the body of the callee
                          // is there.
