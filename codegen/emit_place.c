@@ -78,7 +78,8 @@ Val frame_file(Emit *e, Frame *root) {
 static PlaceParts place_of_file(Emit *e, Frame *root) {
     return (PlaceParts){
         .raw = root->entry, .length = emit_i64(e, 0), .offset = emit_i64(e, 0),
-        .line = emit_i64(e, 1), .row = emit_i64(e, 0),
+        .line = emit_i64(e, 1),
+        .row = emit_load_at(e, e->i64, root->entry, offsetof(SbEntry, hash), "bytes"),
         .source = emit_i32(e, e->stage->stage->source),
         .file = LLVMBuildTrunc(e->b, frame_file(e, root), e->i32, ""),
     };

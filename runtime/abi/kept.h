@@ -8,8 +8,8 @@
 
 // Begins every row that is kept in memory; the columns follow at offsets that the plan fixed.
 typedef struct SbEntry {
-    uint64_t hash;   // The hash of the key; of a row that passes an edge its origin (SbTask); else
-                     // 0.
+    uint64_t hash;   // The hash of the key; of a row that passes an edge its origin (SbTask); of a
+                     // row of `files` the bytes of the file; else 0.
     uint64_t order;  // Order key of the row (of a group: its first row). A step may be several
                      // stages: edges between them pass on the key of the first edge.
 } SbEntry;
@@ -32,7 +32,7 @@ typedef struct SbPlace {
                              // bytes.
     int64_t  offset, line;   // The line counts from 1; 0: none.
     int64_t  row;            // The number of the row in the source, from 0, where a share limits
-                             // the rejects.
+                             // the rejects. Of a row of `files` the bytes of the file.
     uint32_t source, file;
 } SbPlace;
 

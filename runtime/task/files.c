@@ -10,7 +10,7 @@ static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long
     Source *source = state->setup->files;
     int64_t cap = file->stream ? 1 << 20 : file->size + 1, len = 0;
     *too_long = false;
-    Stream *stream = stream_open(file->path, source->cancel_fd, trouble);
+    Stream *stream = stream_open(file->path, SB_ENCODING_UTF8, source->cancel_fd, trouble);
     char *bytes = stream ? sb_alloc(&state->files, cap) : nullptr;
     while (bytes) {
         int64_t got = stream_read(stream, bytes + len, cap - len, trouble);
@@ -90,6 +90,7 @@ bool files_load(SbTaskState *state, Trouble *trouble) {
         if (!entry) return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
         memset(entry, 0, (size_t)size);
         entry->order = (uint64_t)i;
+        entry->hash = (uint64_t)bytes.len;
         SbStr path = {file->path, (int64_t)strlen(file->path)};
         what->reader->fill(what, path, bytes, entry);
         entries[kept++] = entry;

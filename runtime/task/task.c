@@ -165,12 +165,13 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
 }
 
 // Of a row of `files` a reject shows the path.
-static void show_file(RejectFacts *facts, const Source *source, uint32_t file) {
+static void show_file(RejectFacts *facts, const Source *source, uint32_t file, int64_t bytes) {
     const SourceFile *shown = &source->files[file];
     facts->place.has_place = true;
     facts->place.source = source->number;
     facts->place.file = file;
-    facts->place.length = shown->size;
+    facts->place.length = bytes;
+    facts->place.row = 0;
     facts->place.path = facts->raw = shown->path;
     facts->raw_len = (int64_t)strlen(shown->path);
 }
@@ -184,7 +185,7 @@ int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbPlace 
     }
     RejectFacts facts = {
         .place = {.site = site, .fault = fault}, .detail = detail, .detail_len = detail_len};
-    show_file(&facts, setup->files, (uint32_t)entry->order);
+    show_file(&facts, setup->files, (uint32_t)entry->order, (int64_t)entry->hash);
     return task_reject(task->state, &facts);
 }
 
@@ -225,7 +226,7 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
         facts.place.has_line = false;
         facts.place.line = 0;
     }
-    if (source->what->reader->fill) show_file(&facts, source, kept->file);
+    if (source->what->reader->fill) show_file(&facts, source, kept->file, kept->row);
     Text shown = {0};
     show_row(&facts, source, &shown);
     int32_t stop = task_reject(task->state, &facts);
