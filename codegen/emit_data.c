@@ -5,6 +5,7 @@
 #include "codegen/emit_sort.h"
 
 #include "ir/pass.h"
+#include "stdlib/text.h"
 
 #include <stdio.h>
 
@@ -192,6 +193,11 @@ static Val key_fields(Emit *e, const SourceOp *source) {
     return emit_sequence(e, fields, source->key_count, "keys");
 }
 
+static uint32_t encoding_of(const SourceOp *source) {
+    Text name = source->options.encoding;
+    return name.len ? sb_encoding_of((SbStr){name.at, (int64_t)name.len}) : SB_ENCODING_UTF8;
+}
+
 static Val source_constant(Emit *e, OpId id) {
     const Op *op = graph_op_at(e->graph, id);
     const SourceOp *source = &op->source;
@@ -206,8 +212,11 @@ static Val source_constant(Emit *e, OpId id) {
     PART(&parts, SbSource, decimal, byte(e, (uint8_t)csv->decimal));
     PART(&parts, SbSource, header, byte(e, csv->header));
     part_add_text(e, &parts, offsetof(SbSource, comment), csv->comment);
+    PART(&parts, SbSource, missing_null, byte(e, csv->missing_null));
+    PART(&parts, SbSource, skip, emit_i64(e, csv->skip));
     PART(&parts, SbSource, nulls, null_words(e, csv));
     PART(&parts, SbSource, null_count, emit_i32(e, csv->null_count));
+    PART(&parts, SbSource, encoding, emit_i32(e, encoding_of(source)));
     part_add_text(e, &parts, offsetof(SbSource, type_name), source->type_name);
     PART(&parts, SbSource, columns, source_fields(e, source));
     PART(&parts, SbSource, column_count, emit_i32(e, source->column_count));

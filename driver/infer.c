@@ -72,9 +72,11 @@ static bool is_digits(Text text) {
 }
 
 // Those of `can` that take the text of a field.
-static unsigned field_can(const Infer *infer, Text text, unsigned can) {
+static unsigned field_can(const Infer *infer, Text field, unsigned can) {
     ReadOptions options = {.point = infer->input->csv->decimal};
     unsigned left = can & CAN_STR;
+    Text text = csv_ungroup(infer->arena, infer->input->csv, field);
+    if (text.len != field.len) can &= CAN_NUMBER | CAN_STR;
     if (has_leading_zero(text)) can &= ~(unsigned)CAN_NUMBER;
     for (unsigned bit = CAN_BOOL; bit <= CAN_TIME_NS; bit <<= 1) {
         Value value;
@@ -177,6 +179,16 @@ static bool csv_header(const Infer *infer, TextCursor *cursor, Guess *row, TextB
 static bool see_csv(const Infer *infer, Guess *row, size_t *rows, TextBuf *error) {
     TextCursor cursor = {.arena = infer->arena, .text = infer->input->text,
                          .csv = infer->input->csv};
+    char named, own = cursor.csv->delimiter;
+    if (!csv_skip_lead(&cursor, &named)) {
+        text_buf_add(error, TEXT("it ends within the lines to skip"));
+        return false;
+    }
+    if (named && named != own) {
+        text_buf_format(error, "it begins with a line `sep=%c`, and the delimiter is '%c'\n"
+                        "give the read delimiter = \"%c\"", named, own, named);
+        return false;
+    }
     if (!csv_header(infer, &cursor, row, error)) return false;
     for (TextRow next = {0}; *rows < INFER_ROWS_MAX && csv_next(&cursor, &next);) {
         if (next.status) continue;  // The job will reject it.
@@ -351,7 +363,10 @@ const Type *infer_first_file(void *self, const SourceOp *source, Text path, Type
         return nullptr;
     }
     Inferred inferred;
-    if (!peek_file(arena, first, &input.text, error)) return nullptr;
+    Text name = source->options.encoding;
+    SbEncoding encoding = name.len ? sb_encoding_of((SbStr){name.at, (int64_t)name.len})
+                                   : SB_ENCODING_UTF8;
+    if (!peek_file(arena, first, encoding, &input.text, error)) return nullptr;
     if (!infer_text(&input, &inferred, error)) {
         if (!text_eq(first, path)) text_buf_format(error, ", in %.*s", TEXT_ARG(first));
         return nullptr;

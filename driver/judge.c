@@ -27,6 +27,22 @@ static bool judge_zone(Arena *arena, Text text, ConstantFault *fault) {
     return false;
 }
 
+static bool judge_encoding(Arena *arena, Text text, ConstantFault *fault) {
+    if (sb_encoding_of((SbStr){text.at, (int64_t)text.len}) != SB_ENCODINGS) return true;
+    Text *names = nullptr;
+    size_t count = 0, cap = 0;
+    TextBuf all = {0};
+    for (SbEncoding encoding = 0; encoding < SB_ENCODINGS; encoding++) {
+        SbStr name = sb_encoding_name(encoding);
+        Text copy = {name.ptr, (size_t)name.len};
+        text_buf_format(&all, "%s%.*s", count ? ", " : "", TEXT_ARG(copy));
+        arena_push(arena, names, count, cap, copy);
+    }
+    fault->message = text_buf_take(&all, arena);
+    fault->near = diag_did_you_mean(text, names, count);
+    return false;
+}
+
 static bool judge_form(Text text, bool reads, ConstantFault *fault) {
     int64_t at = sb_time_form_fault((SbStr){text.at, (int64_t)text.len}, reads);
     if (at < 0) return true;
@@ -98,6 +114,7 @@ bool judge_constant_text(Arena *arena, const ConstantText *asked, ConstantFault 
     switch (asked->domain) {
     case DOMAIN_PATTERN: return judge_pattern(arena, text, fault);
     case DOMAIN_ZONE: return judge_zone(arena, text, fault);
+    case DOMAIN_ENCODING: return judge_encoding(arena, text, fault);
     case DOMAIN_READ_FORM: return judge_form(text, true, fault);
     case DOMAIN_WRITE_FORM: return judge_form(text, false, fault);
     case DOMAIN_DATE_UNIT: return judge_unit(arena, text, true, fault);

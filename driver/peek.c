@@ -106,7 +106,16 @@ static int64_t read_lz4(FILE *file, char *into, size_t room) {
     return good ? (int64_t)made : -1;
 }
 
-bool peek_file(Arena *arena, Text path, Text *text, TextBuf *error) {
+// All of it but a character that is cut off.
+static char *decode(Arena *arena, SbEncoding encoding, const char *bytes, int64_t *len) {
+    int64_t room = *len * 4 + SB_SLACK, used;
+    char *text = arena_alloc(arena, (size_t)room, 16);
+    SbDecoder decoder = {.encoding = encoding};
+    *len = sb_decode(&decoder, (SbStr){bytes, *len}, *len < PEEK_BYTES, text, room, &used);
+    return text;
+}
+
+bool peek_file(Arena *arena, Text path, SbEncoding encoding, Text *text, TextBuf *error) {
     const char *name = text_c(arena, path);
     char *bytes = arena_alloc(arena, PEEK_BYTES + SB_SLACK, 16);
     FILE *file = fopen(name, "rb");
@@ -124,7 +133,9 @@ bool peek_file(Arena *arena, Text path, Text *text, TextBuf *error) {
         text_buf_format(error, "%s cannot be read: %s", name,
                         errno ? strerror(errno) : "it is damaged");
     fclose(file);
+    bool more = len == PEEK_BYTES;
+    if (good && encoding != SB_ENCODING_UTF8) bytes = decode(arena, encoding, bytes, &len);
     *text = (Text){bytes, good ? (size_t)len : 0};
-    while (len == PEEK_BYTES && text->len && bytes[text->len - 1] != '\n') text->len--;
+    while (more && text->len && bytes[text->len - 1] != '\n') text->len--;
     return good;
 }

@@ -1,4 +1,5 @@
 // sbc schema: the type of a data file and the `read` that goes with it, to paste.
+#include "codegen/reference/read_csv.h"
 #include "driver/commands.h"
 #include "driver/infer.h"
 #include "driver/peek.h"
@@ -10,6 +11,7 @@ typedef struct Guessed {
     const char *format;      // As after `read`.
     InferText   input;
     CsvOptions  csv;
+    SbEncoding  encoding;
 } Guessed;
 
 // ---- what the name and the first bytes say ------------------------------------------------------
@@ -34,8 +36,22 @@ static Format format_by_name(Text path, Text text, char *delimiter) {
     return text.len && text.at[0] == '{' ? FORMAT_JSONL : FORMAT_CSV;
 }
 
-// The character that the first line has most of; a comma if it has none of them.
+// What the first bytes say; of bytes that are no UTF-8 the encoding that most such files have.
+static SbEncoding encoding_of(Text text) {
+    if (text_starts(text, TEXT("\xff\xfe")) || text_starts(text, TEXT("\xfe\xff")))
+        return SB_ENCODING_UTF16;
+    bool known = sb_never_text(text.at, (int64_t)text.len) != nullptr;
+    return known || sb_utf8_valid(text.at, (int64_t)text.len) ? SB_ENCODING_UTF8
+                                                              : SB_ENCODING_WINDOWS_1252;
+}
+
+// The one that a line `sep=;` names, else the character that the first line has most of; a comma if
+// it has none of them.
 static char delimiter_of(Text text) {
+    CsvOptions none = {0};
+    TextCursor cursor = {.text = text, .csv = &none};
+    char named;
+    if (csv_skip_lead(&cursor, &named) && named) return named;
     static const char candidates[] = {',', ';', '\t', '|'};
     size_t counts[countof(candidates)] = {0}, best = 0;
     for (size_t i = 0; i < text.len && text.at[i] != '\n'; i++)
@@ -138,6 +154,9 @@ static void print_schema(TextBuf *buf, Text path, const Guessed *found, const In
     char delimiter = found->csv.delimiter;
     if (csv && delimiter != ',' && delimiter != '\t')
         text_buf_format(buf, ", delimiter = \"%c\"", delimiter);
+    SbStr encoding = sb_encoding_name(found->encoding);
+    if (found->encoding != SB_ENCODING_UTF8)
+        text_buf_format(buf, ", encoding = \"%.*s\"", (int)encoding.len, encoding.ptr);
     if (csv && !found->csv.header) text_buf_add(buf, TEXT(", header = false"));
     if (inferred->null_count) {
         text_buf_add(buf, TEXT(", "));
@@ -155,9 +174,12 @@ static bool schema_one(const Options *options, const char *word, TextBuf *out, T
         text_buf_format(error, "no file matches %s", word);
         return false;
     }
-    if (!peek_file(options->arena, path, &text, error)) return false;
-    Guessed found;
+    if (!peek_file(options->arena, path, SB_ENCODING_UTF8, &text, error)) return false;
+    Guessed found = {.encoding = encoding_of(text)};
     Inferred inferred;
+    if (found.encoding != SB_ENCODING_UTF8 &&
+        !peek_file(options->arena, path, found.encoding, &text, error))
+        return false;
     guess(options->arena, types, path, text, &found);
     const FormatInfo *info = format_info(found.input.format);
     if (info->row == FORMAT_ROW_FIXED) {

@@ -91,6 +91,14 @@ static void blame_zone(Checker *checker, Span span, Text text, const ConstantFau
     else report_fix(checker, diag, "a region and a city: \"Europe/Berlin\", or \"UTC\"");
 }
 
+static void blame_encoding(Checker *checker, Span span, Text text, const ConstantFault *fault) {
+    Diag *diag = report(checker, DIAG_OPTION_VALUE, span, "no encoding '%.*s'", TEXT_ARG(text));
+    report_label(checker, diag, span, "unknown");
+    report_note(checker, diag, "there are %.*s", TEXT_ARG(fault->message));
+    if (fault->near.len) report_fix(checker, diag, "did you mean \"%.*s\"?", TEXT_ARG(fault->near));
+    else report_fix(checker, diag, "use one of these; spreadsheets write windows-1252 or utf-16");
+}
+
 // Is the constant text good? Otherwise reported, but for those of which only the parameter's name
 // says what is wrong.
 static bool judge_text(Checker *checker, const ConstantText *asked, Span span,
@@ -109,6 +117,7 @@ static bool judge_text(Checker *checker, const ConstantText *asked, Span span,
         blame_unit(checker, span, asked->text, fault);
         break;
     case DOMAIN_ZONE: blame_zone(checker, span, asked->text, fault); break;
+    case DOMAIN_ENCODING: blame_encoding(checker, span, asked->text, fault); break;
     case DOMAIN_ALL: case DOMAIN_RANGE: case DOMAIN_FROM: case DOMAIN_SAID: case DOMAIN_WHOLE_FORM:
     case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_CHARACTER: case DOMAIN_SOME_TEXT:
     case DOMAIN_GROUP: case DOMAIN_REPLACEMENT: break;
@@ -147,8 +156,8 @@ static const char *fix_of(DomainKind kind) {
     case DOMAIN_CHARACTER: return "write one character: \"0\"";
     case DOMAIN_SOME_TEXT: return "write one character or more: \",\"";
     case DOMAIN_ALL: case DOMAIN_RANGE: case DOMAIN_FROM: case DOMAIN_SAID: case DOMAIN_PATTERN:
-    case DOMAIN_ZONE: case DOMAIN_READ_FORM: case DOMAIN_WRITE_FORM: case DOMAIN_DATE_UNIT:
-    case DOMAIN_TIME_UNIT: break;
+    case DOMAIN_ZONE: case DOMAIN_ENCODING: case DOMAIN_READ_FORM: case DOMAIN_WRITE_FORM:
+    case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT: break;
     }
     return "";
 }
@@ -205,8 +214,8 @@ bool check_domain(Checker *checker, const Arguments *args, const Decl *decl, uin
     if (!const_of(checker, args->values[i].id, &judged.value) || judged.value.is_null) return true;
     switch (domain->kind) {
     case DOMAIN_ALL: case DOMAIN_SAID: return true;
-    case DOMAIN_PATTERN: case DOMAIN_ZONE: case DOMAIN_READ_FORM: case DOMAIN_WRITE_FORM:
-    case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
+    case DOMAIN_PATTERN: case DOMAIN_ZONE: case DOMAIN_ENCODING: case DOMAIN_READ_FORM:
+    case DOMAIN_WRITE_FORM: case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
         return judge_constant(checker, domain->kind, judged.value.text, judged.span);
     case DOMAIN_WHOLE_FORM: case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_CHARACTER:
     case DOMAIN_SOME_TEXT: return judge_argument(checker, &judged, (Text){0});

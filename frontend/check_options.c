@@ -65,6 +65,8 @@ static const struct {
     {"null", FORMAT_OPTION_NULL},           {"decimal", FORMAT_OPTION_DECIMAL},
     {"zone", FORMAT_OPTION_ZONE},           {"row_max", FORMAT_OPTION_ROW_MAX},
     {"bytes", FORMAT_OPTION_BYTES},         {"files", FORMAT_OPTION_FILES},
+    {"encoding", FORMAT_OPTION_ENCODING},   {"skip", FORMAT_OPTION_SKIP},
+    {"missing", FORMAT_OPTION_MISSING},     {"thousands", FORMAT_OPTION_THOUSANDS},
 };
 
 typedef struct OptionCheck {
@@ -151,11 +153,32 @@ static void decimal_option(OptionCheck *check, const AstArg *arg) {
     else check->options->csv.decimal = c;
 }
 
-static void zone_option(OptionCheck *check, const AstArg *arg) {
-    Text zone = text_option(check, arg);
-    if (zone.len && !judge_constant(check->checker, DOMAIN_ZONE, zone, arg->value->span))
+static void thousands_option(OptionCheck *check, const AstArg *arg) {
+    char c = char_option(check, arg, false, "\",\"");
+    if (c && !strchr(",.'_ ", c))
+        bad_value(check, arg, "\",\", \".\", \"'\", \"_\" or \" \"", "\",\"");
+    else check->options->csv.thousands = c;
+}
+
+static void skip_option(OptionCheck *check, const AstArg *arg) {
+    Const value = {0};
+    if (!constant_option(check, arg, kind_type(check->checker, TYPE_I64), &value)) return;
+    if (value.i < 0) bad_value(check, arg, "a number of lines", "3");
+    else check->options->csv.skip = value.i;
+}
+
+static void missing_option(OptionCheck *check, const AstArg *arg) {
+    bool null = arg->value->kind == AST_NULL;
+    if (null) check->options->csv.missing_null = true;
+    else bad_value(check, arg, "null: what a column is that a header lacks", "null");
+}
+
+// A name that the library judges.
+static void name_option(OptionCheck *check, const AstArg *arg, DomainKind domain, Text *name) {
+    Text given = text_option(check, arg);
+    if (given.len && !judge_constant(check->checker, domain, given, arg->value->span))
         check->good = false;
-    else if (zone.len) check->options->zone = zone;
+    else if (given.len) *name = given;
 }
 
 static void set_option(OptionCheck *check, FormatOption id, const AstArg *arg) {
@@ -173,7 +196,13 @@ static void set_option(OptionCheck *check, FormatOption id, const AstArg *arg) {
     case FORMAT_OPTION_COMMENT: file->csv.comment = text_option(check, arg); break;
     case FORMAT_OPTION_NULL: null_option(check, arg); break;
     case FORMAT_OPTION_DECIMAL: decimal_option(check, arg); break;
-    case FORMAT_OPTION_ZONE: zone_option(check, arg); break;
+    case FORMAT_OPTION_ZONE: name_option(check, arg, DOMAIN_ZONE, &file->zone); break;
+    case FORMAT_OPTION_ENCODING:
+        name_option(check, arg, DOMAIN_ENCODING, &file->encoding);
+        break;
+    case FORMAT_OPTION_SKIP: skip_option(check, arg); break;
+    case FORMAT_OPTION_THOUSANDS: thousands_option(check, arg); break;
+    case FORMAT_OPTION_MISSING: missing_option(check, arg); break;
     case FORMAT_OPTION_ROW_MAX:
         file->row_max = count_option(check, arg, "a number of bytes above zero", "16MiB");
         break;
@@ -210,8 +239,13 @@ static const char *foreign_option(Text name) {
         {" has_header names headers ", "write header = false"},
         {" tz timezone ", "write zone = \"Europe/Berlin\""},
         {" compression compress codec ", "end the name of the file in .gz, .zst or .lz4"},
-        {" encoding charset ", "files are UTF-8: iconv -f LATIN1 -t UTF-8 FILE converts one"},
-        {" skip skiprows skip_rows ", "leave rows out by a step: | skip 1"},
+        {" charset file_encoding ", "write encoding = \"windows-1252\""},
+        {" skiprows skip_rows skip_lines ",
+         "write skip = 1 for lines in front of the header; | skip 1 leaves rows out"},
+        {" skip ", "leave rows out by a step: | skip 1"},
+        {" encoding ", "files are written as UTF-8: iconv -f UTF-8 -t UTF-16 FILE converts one"},
+        {" thousand thousands_sep thousands_separator ", "write thousands = \",\""},
+        {" union_by_name missing_columns allow_missing_columns ", "write missing = null"},
         {" nrows n_rows limit ", "leave rows out by a step: | limit 100"},
         {" schema dtype dtypes columns types ", "declare them: read csv(...) as {a: i64, b: str?}"},
         {" mode overwrite ", "give the job --overwrite"},
@@ -327,17 +361,36 @@ static bool check_path(Checker *checker, const FileCall *call, const AstArg *arg
            (side == SIDE_READ || check_braces(checker, arg->value));
 }
 
+// Options of which two would mean the same character. A delimiter may stand between groups of
+// digits: then such numbers are quoted.
 static void clash(OptionCheck *check, Span span) {
     const CsvOptions *csv = &check->options->csv;
-    bool same = csv->quote == csv->delimiter || csv->decimal == csv->delimiter;
-    if (!check->good || !same) return;
-    bool point = csv->decimal == csv->delimiter;
-    Diag *diag = report(check->checker, DIAG_OPTION_CLASH, span,
-                        "the delimiter and the %s are the same character",
-                        point ? "decimal point" : "quote");
-    report_label(check->checker, diag, span, "'%c' means both", csv->delimiter);
-    report_fix(check->checker, diag, point ? "set delimiter = \";\"" : "set quote = \"\"");
-    check->good = false;
+    const struct {
+        char a, b;
+        const char *first, *second, *fix;
+    } pairs[] = {
+        {csv->decimal, csv->delimiter, "delimiter", "decimal point", "set delimiter = \";\""},
+        {csv->quote, csv->delimiter, "delimiter", "quote", "set quote = \"\""},
+        {csv->thousands, csv->decimal, "thousands separator", "decimal point",
+         "set decimal = \",\" or thousands = \",\""},
+        {csv->thousands, csv->quote, "thousands separator", "quote", "set quote = \"\""},
+    };
+    if (check->good && csv->missing_null && csv->strict_nulls && !csv->null_count) {
+        Diag *diag = report(check->checker, DIAG_OPTION_CLASH, span,
+                            "a missing column would be null, and `null = []` says that nothing is");
+        report_label(check->checker, diag, span, "these two");
+        report_fix(check->checker, diag, "leave out null = []");
+        check->good = false;
+    }
+    for (size_t i = 0; i < countof(pairs) && check->good; i++) {
+        if (pairs[i].a != pairs[i].b || !pairs[i].a) continue;
+        Diag *diag = report(check->checker, DIAG_OPTION_CLASH, span,
+                            "the %s and the %s are the same character", pairs[i].first,
+                            pairs[i].second);
+        report_label(check->checker, diag, span, "'%c' means both", pairs[i].a);
+        report_fix(check->checker, diag, "%s", pairs[i].fix);
+        check->good = false;
+    }
 }
 
 // An option that stands before the argument number `index` too.

@@ -25,7 +25,7 @@ typedef enum DomainKind {
     DOMAIN_FROM,          // From the value of parameter `other` on.
     DOMAIN_SAID,          // What `says` says: only the function itself can tell.
     // Texts that the library judges before the job runs:
-    DOMAIN_PATTERN, DOMAIN_ZONE,
+    DOMAIN_PATTERN, DOMAIN_ZONE, DOMAIN_ENCODING,
     DOMAIN_READ_FORM, DOMAIN_WRITE_FORM,    // A format that times are read by, written by.
     DOMAIN_DATE_UNIT, DOMAIN_TIME_UNIT,     // What a date, a timestamp is truncated to.
     DOMAIN_WHOLE_FORM, DOMAIN_NUMBER_FORM,  // A format of integers, of numbers.

@@ -41,6 +41,10 @@ typedef enum FormatOption : unsigned {
     FORMAT_OPTION_ROW_MAX = 1u << 7,
     FORMAT_OPTION_BYTES = 1u << 8,
     FORMAT_OPTION_FILES = 1u << 9,
+    FORMAT_OPTION_ENCODING = 1u << 10,
+    FORMAT_OPTION_SKIP = 1u << 11,
+    FORMAT_OPTION_THOUSANDS = 1u << 12,
+    FORMAT_OPTION_MISSING = 1u << 13,
 } FormatOption;
 
 // How rows come into a stage.

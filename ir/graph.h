@@ -57,11 +57,15 @@ typedef struct CsvOptions {
     uint32_t null_count;
     char     decimal;         // '.' or ','.
     bool     strict_nulls;    // `null` was given: only its words are null, and no empty field is.
+    bool     missing_null;    // A column that a header lacks is null, if its type allows null.
+    char     thousands;       // Stands between groups of three digits of a number; 0: nothing does.
+    int64_t  skip;            // Lines in front of the header.
 } CsvOptions;
 
 typedef struct FileOptions {
     CsvOptions csv;          // Formats with a dialect.
     Text       zone;         // Time zone of timestamps without offset; "UTC".
+    Text       encoding;     // Of the text: a name of sb_encoding_of; empty: UTF-8.
     ExprId     row_max;      // The most bytes of a row: i64 over parameters.
     ExprId     bytes;        // Sinks: the bytes of a part, i64.
     ExprId     files;        // Sinks: the most files of an output by key, i64.

@@ -283,12 +283,16 @@ static void print_csv(Printer *to, const CsvOptions *csv) {
     if (csv->header) text_buf_add(to->buf, TEXT("    header\n"));
     if (csv->strict_nulls) text_buf_add(to->buf, TEXT("    strict_nulls\n"));
     if (csv->comment.len) print_text_line(to, "comment", csv->comment);
+    if (csv->missing_null) text_buf_add(to->buf, TEXT("    missing_null\n"));
+    print_byte(to, "thousands", csv->thousands);
+    if (csv->skip) text_buf_format(to->buf, "    skip %lld\n", (long long)csv->skip);
     for (uint32_t i = 0; i < csv->null_count; i++) print_text_line(to, "null", csv->nulls[i]);
 }
 
 static void print_options(Printer *to, const FileOptions *options) {
     print_csv(to, &options->csv);
     if (options->zone.len) print_text_line(to, "zone", options->zone);
+    if (options->encoding.len) print_text_line(to, "encoding", options->encoding);
     print_use_line(to, "row_max", options->row_max);
     print_use_line(to, "bytes", options->bytes);
     print_use_line(to, "files", options->files);

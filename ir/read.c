@@ -161,10 +161,14 @@ static bool read_option(Block *block, FileOptions *options) {
     else if (reader_accept(reader, "header")) csv->header = true;
     else if (reader_accept(reader, "strict_nulls")) csv->strict_nulls = true;
     else if (reader_accept(reader, "comment")) csv->comment = reader_string(reader);
+    else if (reader_accept(reader, "missing_null")) csv->missing_null = true;
+    else if (reader_accept(reader, "thousands")) csv->thousands = read_byte(reader);
+    else if (reader_accept(reader, "skip")) csv->skip = reader_i64(reader);
     else if (reader_accept(reader, "null"))
         arena_push(reader->arena, csv->nulls, csv->null_count, block->caps[CAP_NULLS],
                    reader_string(reader));
     else if (reader_accept(reader, "zone")) options->zone = reader_string(reader);
+    else if (reader_accept(reader, "encoding")) options->encoding = reader_string(reader);
     else if (reader_accept(reader, "row_max")) options->row_max = read_use(block);
     else if (reader_accept(reader, "bytes")) options->bytes = read_use(block);
     else if (reader_accept(reader, "files")) options->files = read_use(block);

@@ -6,7 +6,7 @@
 //
 // Worked example: all bytes of a compressed file.
 //
-//   Stream *stream = stream_open("x.csv.gz", cancel_fd, trouble);
+//   Stream *stream = stream_open("x.csv.gz", SB_ENCODING_UTF8, cancel_fd, trouble);
 //   while ((got = stream_read(stream, at, room, trouble)) > 0) ...
 //   stream_close(stream);
 #ifndef SBC_RUNTIME_ROOM_COMPRESSION_H

@@ -1,12 +1,16 @@
 // Files: the paths that a source names, and the text of a file, decompressed.
 #include "codegen/reference/job.h"
 
+#include "stdlib/text.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <iconv.h>
 #include <lz4frame.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -209,7 +213,33 @@ bool file_is_packed(Text path) {
     return file_ends(path, ".gz") || file_ends(path, ".zst") || file_ends(path, ".lz4");
 }
 
-bool file_load(Job *job, Text path, Text *text) {
+// Decoded by the C library: what it does not know is the byte FF, which no UTF-8 has.
+static void decode_all(Job *job, SbStr encoding, const Bytes *in, Bytes *out) {
+    const char *name = encoding.ptr;
+    bool big = in->len >= 2 && memcmp(in->at, "\xfe\xff", 2) == 0;
+    if (strcmp(name, "utf-16") == 0) name = big ? "UTF-16BE" : "UTF-16LE";
+    iconv_t with = iconv_open("UTF-8", name);
+    if (with == (iconv_t)-1) {
+        job_fail(job, JOB_COMPRESSED, "the C library has no encoding '%s'", name);
+        return;
+    }
+    size_t unit = strncasecmp(name, "utf-16", 6) == 0 ? 2 : 1, left = in->len;
+    for (char *at = in->at; left;) {
+        char *room = bytes_room(out, CHUNK_BYTES), *to = room;
+        size_t free_bytes = CHUNK_BYTES - 8;
+        size_t done = iconv(with, &at, &left, &to, &free_bytes);
+        out->len += (size_t)(to - room);
+        if (done != (size_t)-1 || errno == E2BIG) continue;
+        if (left < unit) unit = left;
+        *to = '\xff';
+        out->len++;
+        at += unit;
+        left -= unit;
+    }
+    iconv_close(with);
+}
+
+bool file_load(Job *job, Text path, Text encoding, Text *text) {
     Bytes raw = {0}, plain = {0};
     if (!read_all(job, path, &raw)) return false;
     size_t good = raw.len;
@@ -220,12 +250,20 @@ bool file_load(Job *job, Text path, Text *text) {
     if (good < raw.len)
         job_fail(job, JOB_COMPRESSED, "'%.*s' is cut short or damaged at byte %zu",
                  TEXT_ARG(path), good);
+    Bytes decoded = {0};
     const Bytes *bytes = packed ? &plain : &raw;
+    SbEncoding from = encoding.len ? sb_encoding_of((SbStr){encoding.at, (int64_t)encoding.len})
+                                   : SB_ENCODING_UTF8;
+    if (from != SB_ENCODING_UTF8) {
+        decode_all(job, sb_encoding_name(from), bytes, &decoded);
+        bytes = &decoded;
+    }
     // Strings may be read beyond their end.
     char *copy = arena_alloc(job->arena, bytes->len + SB_SLACK, 1);
     if (bytes->len) memcpy(copy, bytes->at, bytes->len);
     *text = (Text){copy, bytes->len};
     free(raw.at);
     free(plain.at);
+    free(decoded.at);
     return good == raw.len;
 }

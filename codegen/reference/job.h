@@ -205,7 +205,7 @@ bool line_print(Job *job, const Op *op, const Row *row, TextBuf *buf, int32_t *s
 // Paths that a value of a source's `path` names, sorted; false after failing the job.
 bool paths_find(Job *job, const Type *type, const Value *value, Text **paths, size_t *count);
 // The whole text of a file, decompressed; false after failing the job.
-bool file_load(Job *job, Text path, Text *text);                            // files.c
+bool file_load(Job *job, Text path, Text encoding, Text *text);             // files.c
 bool file_ends(Text path, const char *suffix);                                 // files.c
 // Does the name say that the file is compressed?
 bool file_is_packed(Text path);

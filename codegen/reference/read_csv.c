@@ -4,6 +4,7 @@
 #include "runtime/abi.h"
 
 #include <string.h>
+#include <strings.h>
 
 static bool at_end(const TextCursor *cursor, size_t at) { return at >= cursor->text.len; }
 
@@ -138,6 +139,56 @@ static bool blank_line(const TextCursor *cursor, const TextRow *row) {
 
 void text_skip_mark(TextCursor *cursor) {
     if (text_starts(cursor->text, TEXT("\xef\xbb\xbf"))) cursor->at = 3;
+}
+
+// `sep=X`, in quotes or not, and nothing else on its line.
+static bool is_sep(Text line) {
+    if (line.len == 7 && line.at[0] == '"' && line.at[6] == '"') line = (Text){line.at + 1, 5};
+    return line.len == 5 && strncasecmp(line.at, "sep=", 4) == 0 && line.at[4] != '\r';
+}
+
+bool csv_skip_lead(TextCursor *cursor, char *delimiter) {
+    TextRow line;
+    *delimiter = 0;
+    text_skip_mark(cursor);
+    for (int64_t i = 0; i < cursor->csv->skip; i++) {
+        if (at_end(cursor, cursor->at)) return false;
+        line.begin = cursor->at;
+        finish(cursor, &line, skip_line(cursor, cursor->at));
+        if (line.next == line.end) return false;
+    }
+    size_t end = skip_line(cursor, cursor->at);
+    Text text = {cursor->text.at + cursor->at, end - cursor->at};
+    if (!is_sep(text)) return true;
+    *delimiter = text.at[text.len == 7 ? 5 : 4];
+    line.begin = cursor->at;
+    finish(cursor, &line, end);
+    return true;
+}
+
+Text csv_ungroup(Arena *arena, const CsvOptions *csv, Text text) {
+    size_t at = 0, digits = 0, groups = 1;
+    if (!csv->thousands || !text.len) return text;
+    while (at < text.len && strchr(" \t", text.at[at])) at++;
+    if (at < text.len && strchr("+-", text.at[at])) at++;
+    TextBuf buf = {0};
+    text_buf_add(&buf, (Text){text.at, at});
+    bool good = true;
+    for (; at < text.len; at++) {
+        char c = text.at[at];
+        if (c == csv->thousands) {
+            good &= groups == 1 ? digits >= 1 && digits <= 3 : digits == 3;
+            groups++;
+            digits = 0;
+        } else if (c >= '0' && c <= '9') {
+            text_buf_char(&buf, c);
+            digits++;
+        } else break;
+    }
+    good &= groups > 1 && digits == 3;
+    text_buf_add(&buf, (Text){text.at + at, text.len - at});
+    Text plain = text_buf_take(&buf, arena);
+    return good ? plain : text;
 }
 
 bool line_next(TextCursor *cursor, bool skip_blank, TextRow *row) {

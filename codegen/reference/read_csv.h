@@ -32,6 +32,11 @@ typedef struct TextCursor {
 
 // Passes over a byte order mark at the front, which offsets count.
 void text_skip_mark(TextCursor *cursor);
+// Passes over the mark, the lines to skip, and a line `sep=;`, whose character is *delimiter.
+// False: the text ends within the lines to skip.
+bool csv_skip_lead(TextCursor *cursor, char *delimiter);
+// Without what stands between groups of three digits, where the text has such groups.
+Text csv_ungroup(Arena *arena, const CsvOptions *csv, Text text);
 // The next row of a CSV; false at the end.
 bool csv_next(TextCursor *cursor, TextRow *row);
 // The next line: false at the end. Blank lines are skipped if `skip_blank`.

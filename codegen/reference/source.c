@@ -114,7 +114,7 @@ static void file_open(Source *source) {
     source->next_row = 0;
     if (!source->format) return;
     Text text = {0};
-    if (!file_load(job, source->paths[source->path], &text)) return;
+    if (!file_load(job, source->paths[source->path], source->op->options.encoding, &text)) return;
     source->rows = (FileRows){.job = job, .op = source->op, .zone = source->zone,
                               .path = source->paths[source->path],
                               .cursor = {.arena = job->arena, .text = text, .line = 1,

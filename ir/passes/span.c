@@ -62,6 +62,7 @@ static Origin sink_origin(const Graph *graph, const Op *op, uint32_t i) {
     Origin origin = find_origin(graph, op->inputs[0], spelling->index);
     if (origin.source.i == OP_NONE.i) return none;
     const SourceOp *source = &graph_op_at(graph, origin.source)->source;
+    if (source->options.csv.missing_null) return none;  // It may have no bytes at all.
     bool nullable = graph_at(graph, column->value)->type->nullable;
     if (nullable && !nulls_alike(&source->options.csv, &op->sink.options.csv)) return none;
     return origin;

@@ -37,6 +37,7 @@ static bool spelled_alike(const SourceOp *source, const SinkOp *sink, const Type
          to_comma = sink->options.csv.decimal == ',';
     bool fraction = type_is_float(type) || type->kind == TYPE_DECIMAL;
     if (fraction && from_comma != to_comma) return false;
+    if (type_is_numeric(type) && source->options.csv.thousands) return false;
     Text from = source->options.zone, to = sink->options.zone;
     return type->kind != TYPE_TIMESTAMP || text_eq(from, to);
 }

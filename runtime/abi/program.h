@@ -20,8 +20,12 @@ typedef struct SbSource {
     char     delimiter, quote, decimal;
     uint8_t  header;
     SbStr    comment;
+    uint8_t  missing_null;  // A column that may be null need not be in a header.
+    int64_t  skip;          // Lines in front of the header.
     const SbStr *nulls;
     uint32_t null_count;
+    // Formats of text: an SbEncoding of stdlib/text.h.
+    uint32_t encoding;
     SbStr    type_name;
     const SbField *columns; // Declared columns, in type order.
     uint32_t column_count;

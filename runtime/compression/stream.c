@@ -13,7 +13,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { INPUT_BYTES = 256 * 1024 };
+enum { INPUT_BYTES = 256 * 1024, TEXT_BYTES = 256 * 1024 };
 
 struct Stream {
     char       *path;
@@ -27,6 +27,10 @@ struct Stream {
     char       *input;
     size_t      at, len;     // Unread compressed bytes: input[at..len).
     int64_t     consumed;    // Compressed bytes before input[0].
+    SbDecoder   decoder;
+    char       *text;        // Of another encoding than UTF-8.
+    int64_t     text_at, text_len;  // What is not decoded yet: text[text_at..text_len).
+    bool        text_ended;  // Nothing comes after it.
 };
 
 Compression compression_of(const char *path) {
@@ -49,7 +53,7 @@ static bool open_decoder(Stream *stream) {
     return false;
 }
 
-Stream *stream_open(const char *path, int cancel_fd, Trouble *trouble) {
+Stream *stream_open(const char *path, SbEncoding encoding, int cancel_fd, Trouble *trouble) {
     Stream *stream = calloc(1, sizeof *stream);
     if (!stream) {
         trouble_no_memory(trouble, "to read '%s'", path);
@@ -66,7 +70,10 @@ Stream *stream_open(const char *path, int cancel_fd, Trouble *trouble) {
         goto fail;
     }
     stream->input = malloc(INPUT_BYTES);
-    if (!stream->input || !stream->path || !open_decoder(stream)) {
+    stream->decoder.encoding = encoding;
+    bool decodes = encoding != SB_ENCODING_UTF8;
+    if (decodes) stream->text = malloc(TEXT_BYTES);
+    if (!stream->input || !stream->path || (decodes && !stream->text) || !open_decoder(stream)) {
         trouble_no_memory(trouble, "to read '%s'", path);
         goto fail;
     }
@@ -82,6 +89,7 @@ void stream_close(Stream *stream) {
     ZSTD_freeDStream(stream->zst);
     if (stream->lz4) LZ4F_freeDecompressionContext(stream->lz4);
     if (stream->fd > STDERR_FILENO) close(stream->fd);
+    free(stream->text);
     free(stream->input);
     free(stream->path);
     free(stream);
@@ -192,7 +200,8 @@ static int64_t step(Stream *stream, char *buffer, int64_t size, Trouble *trouble
     return -1;
 }
 
-int64_t stream_read(Stream *stream, char *buffer, int64_t size, Trouble *trouble) {
+// The bytes of the file, decompressed.
+static int64_t read_plain(Stream *stream, char *buffer, int64_t size, Trouble *trouble) {
     if (stream->compression == COMPRESSION_NONE) {
         return read_raw(stream, buffer, (size_t)size, trouble);
     }
@@ -216,5 +225,23 @@ int64_t stream_read(Stream *stream, char *buffer, int64_t size, Trouble *trouble
         }
         stream->len = (size_t)got;
         drained = false;
+    }
+}
+
+int64_t stream_read(Stream *stream, char *buffer, int64_t size, Trouble *trouble) {
+    if (!stream->text) return read_plain(stream, buffer, size, trouble);
+    for (;;) {
+        SbStr from = {stream->text + stream->text_at, stream->text_len - stream->text_at};
+        int64_t used;
+        int64_t made = sb_decode(&stream->decoder, from, stream->text_ended, buffer, size, &used);
+        stream->text_at += used;
+        if (made > 0 || stream->text_ended) return made;
+        int64_t left = stream->text_len - stream->text_at;  // Less than a character.
+        memmove(stream->text, stream->text + stream->text_at, (size_t)left);
+        int64_t got = read_plain(stream, stream->text + left, TEXT_BYTES - left, trouble);
+        if (got < 0) return -1;
+        stream->text_at = 0;
+        stream->text_len = left + got;
+        stream->text_ended = got == 0;
     }
 }

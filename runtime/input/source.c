@@ -99,7 +99,8 @@ static bool add_file(Source *source, SourceFile *file, const char *path, Trouble
         return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "'%s' is a folder", path);
     }
     file->stream = standard || !S_ISREG(file->about.st_mode) ||
-                   compression_of(path) != COMPRESSION_NONE;
+                   compression_of(path) != COMPRESSION_NONE ||
+                   source->what->encoding != SB_ENCODING_UTF8;
     file->size = file->stream ? 0 : file->about.st_size;
     if (!source->is_text || (file->stream && standard)) return true;
     if (!file->stream) return read_header(source, file, trouble);

@@ -14,7 +14,7 @@
 
 struct SourceFile {
     const char *path;
-    bool        stream;       // Read from the front only: standard input, compressed, a pipe.
+    bool        stream;       // Read from the front only: standard input, packed, a pipe, no UTF-8.
     bool        opened;       // Header read.
     int64_t     size;         // Plain files.
     struct stat about;        // As it was when the job began.

@@ -383,7 +383,7 @@ static bool pass_to_start(Units *units, const SourceFile *file, Trouble *trouble
 // Opens the next stream and reads its header; what was read after it waits in `carry`.
 static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
     Source *source = units->what.source;
-    units->stream = stream_open(file->path, source->cancel_fd, trouble);
+    units->stream = stream_open(file->path, source->what->encoding, source->cancel_fd, trouble);
     if (!units->stream) return false;
     Feed feed = {.source = source, .file = file, .stream = units->stream, .buffer = &units->carry,
                  .trouble = trouble};

@@ -22,6 +22,9 @@ typedef struct SbCsvDialect {
     SbStr comment;     // What begins a comment line; empty: nothing.
 } SbCsvDialect;
 
+// The number of the field of a column that a file lacks.
+enum : uint32_t { SB_CSV_NO_FIELD = UINT32_MAX };
+
 // ends_max should be rows_max * field_count + SB_CSV_SPARE: the scanner writes ahead of itself.
 enum { SB_CSV_SPARE = 128 };
 

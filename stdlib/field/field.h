@@ -11,9 +11,11 @@ typedef struct SbFieldRules {
     char         quote;    // 0: none.
     uint8_t      number;   // Outer spaces do not count.
     uint8_t      is_text;  // A str: an empty field is a value unless it is a null word.
+    char         thousands;  // Of numbers: stands between groups of three digits; 0: nothing does.
 } SbFieldRules;
 
-// SB_OK with the text of the field, quotes taken off. SB_NULL for an unquoted null word.
+// SB_OK with the text of the field, quotes taken off, and of a number what stands between groups of
+// digits. SB_NULL for an unquoted null word.
 // SB_FAULT_MISSING for an empty unquoted field that is neither a null word nor a text. Or
 // SB_FAULT_TOO_LARGE.
 int32_t sb_field_text(SbCall *call, const SbFieldRules *rules, const char *ptr, int64_t len,

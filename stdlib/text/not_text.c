@@ -34,10 +34,10 @@ static const Kind kinds[] = {
       "write it as CSV or JSON lines first"}},
     {"\xff\xfe",
      {"it is UTF-16",
-      "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE"}},
+      "give the read encoding = \"utf-16\""}},
     {"\xfe\xff",
      {"it is UTF-16",
-      "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE"}},
+      "give the read encoding = \"utf-16\""}},
 };
 
 static const SbNotText bare_cr = {"its lines end in CR alone",

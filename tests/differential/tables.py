@@ -1,6 +1,7 @@
 """tables.py: random source files: CSV in random dialects, JSON lines, plain text; clean, odd or hostile."""
 import json
 import math
+import re
 import struct
 
 import kinds
@@ -33,6 +34,9 @@ class Dialect:
         self.comment = "#" if reading and random.random() < 0.15 else ""
         self.null = random.choice(([""], [""], ["NA"], ["", "NULL"], ["-", ""]))
         self.decimal = "," if random.random() < 0.1 and self.delimiter != "," else "."
+        self.thousands = ""
+        if reading and random.random() < 0.15:
+            self.thousands = random.choice([c for c in ",.' _" if c not in (self.decimal, self.quote)])
 
     def options(self):
         found = []
@@ -48,7 +52,21 @@ class Dialect:
             found.append(f"null = [{', '.join(map(kinds.quote, self.null))}]")
         if self.decimal != ".":
             found.append("decimal = \",\"")
+        if self.thousands:
+            found.append(f"thousands = {kinds.quote(self.thousands)}")
         return found
+
+    def spelled(self, random, text):
+        """A number as files of the dialect have it."""
+        if self.decimal == ",":
+            text = text.replace(".", ",")
+        if not self.thousands or random.random() < 0.4:
+            return text
+        sign, digits = re.match("([+-]?)([0-9]*)", text).groups()
+        step = 2 if random.random() < 0.03 else 3
+        first = len(digits) % step or step
+        groups = [digits[:first]] + [digits[i:i + step] for i in range(first, len(digits), step)]
+        return sign + self.thousands.join(groups) + text[len(sign) + len(digits):]
 
 
 class Cells:
@@ -71,8 +89,10 @@ class Cells:
             return ""
         else:
             text = kinds.canonical(self.random, kind, self.hostile)
-            if dialect.decimal == "," and (kind in kinds.FLOATS or kind.startswith("decimal")):
-                text = text.replace(".", ",")
+            if kind in kinds.FLOATS or kind.startswith("decimal"):
+                text = dialect.spelled(self.random, text)
+            elif kind in kinds.INTEGERS:
+                text = dialect.spelled(self.random, text)
         return self.quoted(text, dialect)
 
     def quoted(self, text, dialect):
@@ -175,6 +195,11 @@ def csv(random, sizes):
         head.append(dialect.delimiter.join(heads).encode() + line_end(random, style))
     else:
         order = columns
+    options = dialect.options() + read_options(random)
+    if dialect.header and random.random() < 0.1:
+        columns = [*columns, ("lacking", kinds.scalar(random), True)]
+        options.append("missing = null")
+    lead(random, dialect, style, head, options)
     if random.random() < 0.1:
         head.insert(0, b"\xef\xbb\xbf")
     for _ in range(row_count(random, sizes)):
@@ -185,7 +210,45 @@ def csv(random, sizes):
         if dialect.comment and random.random() < 0.05:
             pieces.append(b"# a \" comment" + end)
     drop_last_end(random, pieces)
-    return Table("csv", columns, dialect.options() + read_options(random), head, pieces)
+    return encoded(random, Table("csv", columns, options, head, pieces))
+
+
+def lead(random, dialect, style, head, options):
+    """Lines in front of the header: those that are skipped, and one that names the delimiter."""
+    if random.random() < 0.05:
+        head.insert(0, b"sep=" + dialect.delimiter.encode() + line_end(random, style))
+    if random.random() < 0.1:
+        lines = [random.choice((b"", b"a \" title", b"x,y;z")) + line_end(random, style) for _ in range(random.randint(1, 3))]
+        head[:0] = lines
+        options.append(f"skip = {len(lines)}")
+
+
+# Those that Python knows by the same name, and how often.
+ENCODINGS = ("windows-1252", "windows-1252", "iso-8859-1", "iso-8859-15", "windows-1251", "koi8-r", "cp437", "utf-16",
+             "utf-16", "utf-16le", "utf-16be")
+
+
+def encoded(random, table):
+    """The same table, sometimes in another encoding; what is no text of it stays wrong."""
+    if random.random() > 0.1:
+        return table
+    name = random.choice(ENCODINGS)
+    table.options.append(f"encoding = \"{name}\"")
+    big = name == "utf-16" and random.random() < 0.3
+    codec = {"utf-16": "utf-16-be" if big else "utf-16-le"}.get(name, name)
+
+    def encode(piece):
+        text = piece.decode("utf-8", "surrogateescape")
+        if name.startswith("utf-16"):
+            return text.encode(codec, "surrogatepass")
+        piece = text.encode(codec, "replace")
+        return piece.replace(b"a", b"\x81", 1) if random.random() < 0.01 else piece
+
+    table.head = [encode(piece) for piece in table.head]
+    table.pieces = [encode(piece) for piece in table.pieces]
+    if name == "utf-16" and (big or random.random() < 0.5):
+        table.head.insert(0, b"\xfe\xff" if big else b"\xff\xfe")
+    return table
 
 
 def jsonl(random, sizes):
@@ -194,7 +257,7 @@ def jsonl(random, sizes):
     style = random.choice((b"\n", b"\n", b"\r\n", "mixed"))
     pieces = [cells.json_row(columns, line_end(random, style)) for _ in range(row_count(random, sizes))]
     drop_last_end(random, pieces)
-    return Table("jsonl", columns, read_options(random), [], pieces)
+    return encoded(random, Table("jsonl", columns, read_options(random), [], pieces))
 
 
 def text(random, sizes):
@@ -204,7 +267,7 @@ def text(random, sizes):
         line = kinds.word(random, cells.hostile).replace("\n", " ")
         pieces.append(cells.bytes_of(line.encode()) + random.choice((b"\n", b"\n", b"\r\n")))
     drop_last_end(random, pieces)
-    return Table("text", [("line", "str", False)], [], [], pieces)
+    return encoded(random, Table("text", [("line", "str", False)], [], [], pieces))
 
 
 # By kind: the type that an npy file says, and how Python packs a value.

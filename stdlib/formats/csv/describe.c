@@ -14,7 +14,9 @@ const FormatInfo format_info_csv = {
     .reads = true,
     .writes = true,
     .input = FORMAT_SCANNED,
-    .read_options = DIALECT | FORMAT_OPTION_COMMENT | FORMAT_OPTION_ZONE | FORMAT_OPTION_ROW_MAX,
+    .read_options = DIALECT | FORMAT_OPTION_COMMENT | FORMAT_OPTION_ZONE | FORMAT_OPTION_ROW_MAX |
+                    FORMAT_OPTION_ENCODING | FORMAT_OPTION_SKIP | FORMAT_OPTION_THOUSANDS |
+                    FORMAT_OPTION_MISSING,
     .write_options = DIALECT | FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES,
     .row = FORMAT_ROW_FIELDS,
     .read_columns = {.fits = fits_field, .words = "a CSV field",

@@ -20,6 +20,10 @@ typedef struct CsvRow {
 
 static CsvRow *csv_of(const TextRow *row) { return row->own; }
 
+static Text null_word_of(const CsvOptions *csv) {
+    return csv->null_count ? csv->nulls[0] : TEXT("");
+}
+
 static Val dialect_constant(Emit *e, const CsvOptions *csv) {
     SbCsvDialect dialect = {csv->delimiter, csv->quote, true, {nullptr, 0}};
     static_assert(offsetof(SbCsvDialect, comment) == 8, "three bytes, then the comment");
@@ -91,10 +95,22 @@ static void begin_csv(Emit *e, TextRow *row) {
     row->end = emit_offset_at(e, csv_of(row)->fields, last);
 }
 
+// A column that the file lacks, where sources allow that, is as if it held the null word.
+static Value known_or_null(Emit *e, const SourceOp *source, Val lacks, Value bytes) {
+    Text word = null_word_of(&source->options.csv);
+    return (Value){
+        .a = LLVMBuildSelect(e->b, lacks, emit_bytes(e, word, "null"), bytes.a, ""),
+        .b = LLVMBuildSelect(e->b, lacks, emit_i64(e, (int64_t)word.len), bytes.b, "")};
+}
+
 // The bytes of a field, quotes and all. Which column is the file's first is known when the file is
 // opened, so that the branch costs nothing.
 static Value field_bytes(Emit *e, const TextRow *row, uint32_t column) {
+    const SourceOp *source = &row->op->source;
     Val field = field_number(e, row, column);
+    bool may_lack = source->options.csv.missing_null && source->columns[column].type->nullable;
+    Val lacks = LLVMBuildICmp(e->b, LLVMIntEQ, field, emit_i64(e, SB_CSV_NO_FIELD), "");
+    if (may_lack) field = LLVMBuildSelect(e->b, lacks, emit_i64(e, 0), field, "");
     Val end = emit_offset_at(e, csv_of(row)->fields, field);
     Block from = emit_here(e), inner = emit_block(e, "inner"), join = emit_block(e, "bounds");
     Val is_first = LLVMBuildICmp(e->b, LLVMIntEQ, field, emit_i64(e, 0), "");
@@ -109,8 +125,9 @@ static Value field_bytes(Emit *e, const TextRow *row, uint32_t column) {
     Val start = emit_phi(e, e->i64, "start");
     emit_phi_add(start, row->begin, from);
     emit_phi_add(start, behind, inner);
-    return (Value){.a = emit_index(e, e->i8, row->text, start),
+    Value bytes = {.a = emit_index(e, e->i8, row->text, start),
                    .b = LLVMBuildSub(e->b, end, start, "")};
+    return may_lack ? known_or_null(e, source, lacks, bytes) : bytes;
 }
 
 static Value raw_csv(Emit *e, Frame *frame, uint32_t column) {
@@ -121,10 +138,6 @@ static Value raw_csv(Emit *e, Frame *frame, uint32_t column) {
 static bool may_be_padded(const SourceOp *source, uint32_t column) {
     const Type *type = source->columns[column].type;
     return type->nullable && type_is_numeric(type_base(type));
-}
-
-static Text null_word_of(const CsvOptions *csv) {
-    return csv->null_count ? csv->nulls[0] : TEXT("");
 }
 
 static Val span_constant(Emit *e, const SourceOp *source, RawSpan raw) {
@@ -208,9 +221,11 @@ static Val rules_constant(Emit *e, const CsvOptions *csv, const Type *base) {
     bool is_text = type_is_bytes(base) && base->kind == TYPE_STR;
     Val members[] = {emit_null_words(e, csv), emit_i32(e, csv->null_count),
                      emit_int(e, e->i8, (uint8_t)csv->quote),
-                     emit_int(e, e->i8, type_is_numeric(base)), emit_int(e, e->i8, is_text)};
-    static_assert(offsetof(SbFieldRules, quote) == 12 && offsetof(SbFieldRules, is_text) == 14, "");
-    return emit_global(e, LLVMConstStructInContext(e->ctx, members, 5, false), "rules");
+                     emit_int(e, e->i8, type_is_numeric(base)), emit_int(e, e->i8, is_text),
+                     emit_int(e, e->i8, type_is_numeric(base) ? (uint8_t)csv->thousands : 0)};
+    static_assert(offsetof(SbFieldRules, quote) == 12);
+    static_assert(offsetof(SbFieldRules, thousands) == 15);
+    return emit_global(e, LLVMConstStructInContext(e->ctx, members, 6, false), "rules");
 }
 
 // Could the word be read as a value of the type? Of numbers the float reader takes the most; a

@@ -105,10 +105,10 @@ static bool header_map(const Source *source, SourceFile *file, const Header *hea
     const SbSource *what = source->what;
     for (uint32_t c = 0; c < what->column_count; c++) {
         SbStr name = what->columns[c].name;
-        uint32_t found = UINT32_MAX;
+        uint32_t found = SB_CSV_NO_FIELD;
         for (uint32_t f = 0; f < header->count; f++) {
             if (!same(header->names[f], name)) continue;
-            if (found != UINT32_MAX) {
+            if (found != SB_CSV_NO_FIELD) {
                 trouble_set(trouble, TROUBLE_HEADER, "'%s' has two columns '%.*s'", file->path,
                             (int)name.len, name.ptr);
                 trouble_fix(trouble, "rename one of them in the file's header");
@@ -116,7 +116,8 @@ static bool header_map(const Source *source, SourceFile *file, const Header *hea
             }
             found = f;
         }
-        if (found == UINT32_MAX) {
+        bool may_lack = what->missing_null && what->columns[c].type->nullable;
+        if (found == SB_CSV_NO_FIELD && !may_lack) {
             trouble_set(trouble, TROUBLE_HEADER, "'%s' has no column '%.*s'", file->path,
                         (int)name.len, name.ptr);
             fix_header(header, name, trouble);
@@ -142,9 +143,40 @@ static int64_t first_row(const Source *source, const char *text, int64_t at, int
     return -1;
 }
 
+// The line by which a spreadsheet says what stands between its fields, `sep=;` or `"sep=;"`, where
+// one begins at `at`: where it ends, and *delimiter. Else `at`.
+static int64_t pass_sep(SbStr front, int64_t at, char *delimiter) {
+    bool quoted = at < front.len && front.ptr[at] == '"';
+    int64_t name = at + quoted, end = name + 5;
+    if (end + quoted > front.len || strncasecmp(front.ptr + name, "sep=", 4) != 0) return at;
+    char named = front.ptr[end - 1];
+    if (named == '\r' || named == '\n' || (quoted && front.ptr[end] != '"')) return at;
+    end += quoted;
+    bool cr = end + 1 < front.len && front.ptr[end] == '\r' && front.ptr[end + 1] == '\n';
+    if (end < front.len && !cr && front.ptr[end] != '\n') return at;
+    *delimiter = named;
+    return end == front.len ? end : end + 1 + cr;
+}
+
+// After a byte order mark and the lines that are skipped. -1: the text ends before that.
+static int64_t skipped_end(const Source *source, SbStr front) {
+    int64_t at = source_mark_bytes(front);
+    for (int64_t i = 0; i < source->what->skip; i++) {
+        const char *end = memchr(front.ptr + at, '\n', (size_t)(front.len - at));
+        if (!end) return -1;
+        at = end + 1 - front.ptr;
+    }
+    return at;
+}
+
 static bool header_whole(const Source *source, SbStr front) {
+    enum { SEP_BYTES = 16 };  // More than a line `sep=;` has.
+    char delimiter = 0;
+    int64_t at = skipped_end(source, front);
+    if (at < 0 || front.len - at < SEP_BYTES) return false;
     if (!source->what->header) return true;
-    int64_t at = first_row(source, front.ptr, 0, front.len);
+    at = pass_sep(front, at, &delimiter);
+    at = first_row(source, front.ptr, at, front.len);
     return at >= 0 && sb_csv_row_end(front.ptr, at, at + 1, front.len, &source->dialect) >= 0;
 }
 
@@ -194,10 +226,29 @@ static bool read_header(const Source *source, SourceFile *file, SbStr front, int
            read_names(source, file, row, trouble);
 }
 
+// Passes over what stands in front of the header, or of the rows. False: what is there does not go
+// with the options.
+static bool pass_lead(const Source *source, SourceFile *file, SbStr front, Trouble *trouble) {
+    char delimiter = 0;
+    int64_t at = skipped_end(source, front);
+    if (at < 0) {
+        trouble_set(trouble, TROUBLE_HEADER, "'%s' ends within the %lld lines to skip", file->path,
+                    (long long)source->what->skip);
+        return trouble_fix(trouble, "give a smaller `skip`, or leave the file out"), false;
+    }
+    file->begin = pass_sep(front, at, &delimiter);
+    file->begin_lines = sb_lines_count(front.ptr, file->begin);
+    if (!delimiter || delimiter == source->dialect.delimiter) return true;
+    trouble_set(trouble, TROUBLE_HEADER, "'%s' begins with a line `sep=%c`, and the delimiter is "
+                "'%c'", file->path, delimiter, source->dialect.delimiter);
+    return trouble_fix(trouble, "give the read delimiter = \"%c\"", delimiter), false;
+}
+
 static bool header(const Source *source, SourceFile *file, SbStr front, Trouble *trouble) {
     const SbSource *what = source->what;
-    int64_t at = file->begin = source_mark_bytes(front);
     if (!source_file_fields(file, what->column_count, trouble)) return false;
+    if (!pass_lead(source, file, front, trouble)) return false;
+    int64_t at = file->begin;
     if (!what->header) {
         for (uint32_t c = 0; c < what->column_count; c++) file->fields[c] = c;
         file->field_count = what->column_count;

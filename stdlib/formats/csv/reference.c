@@ -15,6 +15,27 @@ static int64_t header_field(const TextRow *header, Text name, size_t *times) {
     return found;
 }
 
+enum : uint32_t { NO_FIELD = UINT32_MAX };
+
+static Text null_word(const CsvOptions *csv) { return csv->null_count ? csv->nulls[0] : (Text){0}; }
+
+// Passes over what stands in front of the header.
+static bool csv_lead(FileRows *rows) {
+    char delimiter, own = rows->op->options.csv.delimiter;
+    Text path = rows->path;
+    if (!csv_skip_lead(&rows->cursor, &delimiter)) {
+        job_fail(rows->job, JOB_HEADER, "'%.*s' ends within the %lld lines to skip", TEXT_ARG(path),
+                 (long long)rows->op->options.csv.skip);
+        job_fix(rows->job, "give a smaller `skip`, or leave the file out");
+        return false;
+    }
+    if (!delimiter || delimiter == own) return true;
+    job_fail(rows->job, JOB_HEADER, "'%.*s' begins with a line `sep=%c`, and the delimiter is '%c'",
+             TEXT_ARG(path), delimiter, own);
+    job_fix(rows->job, "give the read delimiter = \"%c\"", delimiter);
+    return false;
+}
+
 // Reads the header and finds the field of every column.
 static void csv_open(FileRows *rows) {
     TextCursor *cursor = &rows->cursor;
@@ -25,7 +46,7 @@ static void csv_open(FileRows *rows) {
     uint32_t *field_of = rows->own = arena_new_array(rows->job->arena, uint32_t,
                                                        op->column_count + 1);
     for (uint32_t c = 0; c < op->column_count; c++) field_of[c] = c;
-    text_skip_mark(cursor);
+    if (!csv_lead(rows)) return;
     if (!op->options.csv.header) return;
     cursor->field_count = 0;
     bool found = csv_next(cursor, &header);
@@ -44,13 +65,14 @@ static void csv_open(FileRows *rows) {
     for (uint32_t c = 0; c < op->column_count; c++) {
         size_t times;
         int64_t field = header_field(&header, op->columns[c].name, &times);
-        if (times != 1) {
+        bool lacks = !times && op->options.csv.missing_null && op->columns[c].type->nullable;
+        if (times != 1 && !lacks) {
             job_fail(rows->job, JOB_HEADER, "'%.*s' has %s '%.*s'", TEXT_ARG(path),
                      times ? "two columns" : "no column", TEXT_ARG(op->columns[c].name));
             if (times) job_fix(rows->job, "rename one of them in the file's header");
             return;
         }
-        field_of[c] = (uint32_t)field;
+        field_of[c] = lacks ? NO_FIELD : (uint32_t)field;
     }
 }
 
@@ -66,12 +88,15 @@ static bool csv_row(FileRows *rows, ReadFault *fault) {
     return true;
 }
 
+// nullptr: the file lacks the column.
 static const CsvField *csv_field_of(const FileRows *rows, uint32_t column) {
-    return &rows->row.fields[((const uint32_t *)rows->own)[column]];
+    uint32_t field = ((const uint32_t *)rows->own)[column];
+    return field == NO_FIELD ? nullptr : &rows->row.fields[field];
 }
 
 static Text csv_raw(const FileRows *rows, uint32_t column) {
-    return csv_field_of(rows, column)->raw;
+    const CsvField *field = csv_field_of(rows, column);
+    return field ? field->raw : null_word(&rows->op->options.csv);
 }
 
 static bool is_null_word(const CsvOptions *csv, Text text) {
@@ -92,6 +117,10 @@ static JsonFault csv_column(FileRows *rows, uint32_t column, Value *out) {
     const Type *type = rows->op->columns[column].type, *base = type_base(type);
     const CsvField *field = csv_field_of(rows, column);
     const CsvOptions *csv = &rows->op->options.csv;
+    if (!field) {
+        *out = value_null();
+        return (JsonFault){0};
+    }
     Text word = type_is_numeric(base) ? trimmed(field->text) : field->text;
     bool null_word = !field->quoted && is_null_word(csv, word);
     if (null_word && type->nullable) {
@@ -107,13 +136,13 @@ static JsonFault csv_column(FileRows *rows, uint32_t column, Value *out) {
     if (base->kind == TYPE_JSON || type_is_nested(base))
         return json_read_value(rows->job->arena, base, field->text, rows->zone, out);
     ReadOptions options = {csv->decimal ? csv->decimal : '.', rows->zone};
-    int32_t status = value_read(rows->job->arena, base, field->text, options, out);
-    return (JsonFault){status, field->text};
+    Text text = type_is_numeric(base) ? csv_ungroup(rows->job->arena, csv, field->text)
+                                      : field->text;
+    int32_t status = value_read(rows->job->arena, base, text, options, out);
+    return (JsonFault){status, text};
 }
 
 // ---- writing ------------------------------------------------------------------------------------
-
-static Text null_word(const CsvOptions *csv) { return csv->null_count ? csv->nulls[0] : (Text){0}; }
 
 static bool quotes_as_null(const CsvOptions *csv, Text text) {
     if (!csv->null_count) return text.len == 0;
