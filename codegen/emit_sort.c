@@ -42,7 +42,8 @@ static const Type *last_key(const Breaker *breaker, const SortGroup *group) {
 }
 
 SortParts sort_parts(Arena *arena, const Breaker *breaker) {
-    enum { PARTS_PER_KEY = 3 };
+    // A wide key that may be null ends one group and begins the next, each of two words.
+    enum { PARTS_PER_KEY = 4 };
     SortParts parts = {.prefix = begin_group(breaker, 0, false)};
     parts.items = arena_new_array(arena, SortPart, PARTS_PER_KEY * breaker->ordered + 1);
     const SortGroup *prefix = &parts.prefix;
