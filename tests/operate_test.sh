@@ -113,7 +113,7 @@ fi
 if begin drains_into_breakers; then
     # What came into breakers is committed with them, whoever else reads the same rows.
     cat >head.sbd <<'END'
-let f = range(900) | repartition rows 10 | where hold(1ms) | derive k = i % 7
+let f = range(900) | repartition rows 10 | where hold(2ms) | derive k = i % 7
 END
     { cat head.sbd; printf 'f | write csv("rows.csv")\nf | aggregate { n = count(), s = sum(i) } | write csv("other.csv")\n'; } >sum.sbd
     { cat head.sbd; printf 'f | write csv("rows.csv")\nf | sort i desc | write csv("other.csv")\n'; } >sorted.sbd
