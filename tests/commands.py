@@ -126,6 +126,7 @@ _FORMS = {
     "tests/instructions_test.py NAME": BY_TESTS,
     "tests/instructions_test.py decimals": BY_TESTS,
     "tests/names_test.py": BY_TESTS,
+    "tests/pyarrow.sh": BY_TESTS,
     "tests/rooms.py": BY_TESTS,
     "tests/rooms.py --table": AS_NAMED,
     "tests/words.py PATH": "tests/words.py docs/summary.md",
@@ -144,6 +145,7 @@ _FORMS = {
     # Measurements.
     "tests/bench/workers/run.py --write": "tests/bench/workers/run.py --rounds 1 start",
     "tests/bench/workers/run.py --ray PYTHON --write": "tests/bench/workers/run.py --rounds 1 start",
+    "tests/bench/python/run.py --write": "python3 tests/bench/python/run.py --help",
     "tests/bench/run.sh": BENCH,
     "tests/bench/run.sh a4 b1_413": BENCH,
     "tests/bench/run.sh --scale=0.01": BENCH,

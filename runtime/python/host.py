@@ -680,7 +680,19 @@ def named(type, name):
     return str(type) == name
 
 
-def from_pyarrow(type, value, cleanups):
+# Where some values do not fit, the rows that they stand in are noted, and null.
+def cast_rows(type, value, misfits):
+    parts = []
+    for i in range(len(value)):
+        try:
+            parts.append(value.slice(i, 1).cast(type.pyarrow))
+        except pyarrow.ArrowInvalid as error:
+            misfits[i] = "an array of %s is no array of %s: %s" % (value.type, type.say(), error)
+            parts.append(pyarrow.nulls(1, type.pyarrow))
+    return pyarrow.concat_arrays(parts)
+
+
+def from_pyarrow(type, value, cleanups, misfits):
     if isinstance(value, pyarrow.ChunkedArray):
         chunks = value.chunks
         value = (chunks[0] if len(chunks) == 1 else pyarrow.concat_arrays(chunks) if chunks
@@ -692,8 +704,8 @@ def from_pyarrow(type, value, cleanups):
             raise Misfit("an array of %s is no array of %s" % (value.type, type.say()))
         try:
             value = value.cast(type.pyarrow)
-        except pyarrow.ArrowInvalid as error:
-            raise Misfit("an array of %s is no array of %s: %s" % (value.type, type.say(), error))
+        except pyarrow.ArrowInvalid:
+            value = cast_rows(type, value, misfits)
     if type.children:
         schema, there = CSchema(), CArray()
         value._export_to_c(ctypes.addressof(there), ctypes.addressof(schema))
@@ -755,7 +767,7 @@ def result_column(type, value, count, notes):
             raise Misfit("a column of %s is no column of %s" % (value.type.say(), type.say()))
         column = value
     elif pyarrow and isinstance(value, (pyarrow.Array, pyarrow.ChunkedArray)):
-        column = from_pyarrow(type, value, cleanups)
+        column = from_pyarrow(type, value, cleanups, misfits)
     elif hasattr(value, "__arrow_c_array__"):
         column = from_capsules(type, value, cleanups)
     else:
@@ -914,13 +926,34 @@ def row_word(results):
     return results.view[:8].cast("q")
 
 
+# The arguments of each row. None stands for those that are made row by row, as Python has no value
+# for some of them: it knows no date before the year 1.
+def args_of_rows(columns, count):
+    if not columns:
+        return itertools.repeat((), count)
+    try:
+        return zip(*[column.to_pylist() for column in columns])
+    except (ValueError, OverflowError):
+        return itertools.repeat(None, count)
+
+
+def args_of_row(columns, i, errors):
+    try:
+        return [column[i] for column in columns]
+    except (ValueError, OverflowError) as error:
+        errors[i] = "Python has no value for an argument: " + describe(error)
+        return None
+
+
 def call_rows(function, columns, count, notes, results):
     callee, out, errors = function.callee, [None] * count, notes[2]
-    lists = [column.to_pylist() for column in columns]
-    rows = zip(*lists) if lists else itertools.repeat((), count)
     row = row_word(results)
-    for i, args in enumerate(rows):
+    for i, args in enumerate(args_of_rows(columns, count)):
         row[0] = i
+        if args is None:
+            args = args_of_row(columns, i, errors)
+            if args is None:
+                continue
         try:
             out[i] = callee(*args)
         except BaseException as error:

@@ -5,6 +5,10 @@ import tables
 
 KEYS_MAX = 3
 GIVES = 6  # Functions of batch.c that give back what they got.
+# Functions of called.py, and the words after their names: those that give back what they got, and those of numbers.
+PYTHON_GIVES = {"same": "", "back": " batch", "listed": " batch", "column": " batch"}
+PYTHON_NUMBERS = {"picky": "", "picky_all": " batch pure", "fussy": " batch", "wrong": "", "Added": " batch state",
+                  "Counted": " state", "quits": ""}
 STEPS_MAX = 7
 
 
@@ -84,7 +88,8 @@ class Maker:
             self.params.append((name, kind))
         for _ in range(self.random.randint(0, 2)):
             self.function()
-        self.calls = self.chance(0.15)  # Functions over batches.
+        # What calls functions over batches; None: nothing does.
+        self.calls = self.random.choices((None, self.c_call, self.python_call), (80, 12, 8))[0]
         for _ in range(self.random.randint(1, 2)):
             self.let(self.source())
         for _ in range(self.random.randint(0, 2)):
@@ -272,28 +277,63 @@ class Maker:
             self.statements.insert(0, [f"extern fn {name}(x: {full}) -> {full} from \"batch.c\"{impure}{words}"])
         return name
 
-    def batch(self, flow):
-        """A function over batches, of a column or of an expression over columns."""
-        name, roll, maker = self.name("n"), self.random.random(), self.expressions(flow)
+    def c_call(self, flow):
+        """A call of a function in C over batches, the kind of its result, and whether that may be null."""
+        roll, maker = self.random.random(), self.expressions(flow)
         used = sum(b.startswith("give") for b in self.batches)
         known = [column for column in flow.columns if not kinds.holds_tensor(column[1])]  # Tensors do not cross.
         if roll < 0.5 and used < GIVES and known:
             column, kind, nullable = self.pick(known)
-            call = self.batch_function(f"give{used}", kind, nullable, " batch")
-            text = f"{call}({named(column)})"
-        else:
-            kind, nullable = "i64", roll > 0.75
-            call = (self.batch_function("fussy", kind, True, " fallible batch state") if nullable else
-                    self.batch_function("picky", kind, False, " batch" + (" alone" if self.chance(0.3) else "")))
-            known = [named(n) for n, k, q in flow.columns if k == kind and (nullable or not q)]
-            faulty = [named(n) for n, k, q in flow.columns if k == kind and not q]
-            if faulty and self.chance(0.4):  # A third of the rows has no argument.
-                column = self.pick(faulty)
-                text = f"{call}({column} // ({column} % 3))"
-            elif known and self.chance(0.5):
-                text = f"{call}({self.pick(known)})" + self.pick(("", " else 7", " else reject"))
-            else:
-                text = f"{call}({(maker.nullable if nullable else maker.of)(kind, 2)})"
+            return f"{self.batch_function(f'give{used}', kind, nullable, ' batch')}({named(column)})", kind, nullable
+        kind, nullable = "i64", roll > 0.75
+        call = (self.batch_function("fussy", kind, True, " fallible batch state") if nullable else
+                self.batch_function("picky", kind, False, " batch" + (" alone" if self.chance(0.3) else "")))
+        known = [named(n) for n, k, q in flow.columns if k == kind and (nullable or not q)]
+        faulty = [named(n) for n, k, q in flow.columns if k == kind and not q]
+        if faulty and self.chance(0.4):  # A third of the rows has no argument.
+            column = self.pick(faulty)
+            return f"{call}({column} // ({column} % 3))", kind, nullable
+        if known and self.chance(0.5):
+            return f"{call}({self.pick(known)})" + self.pick(("", " else 7", " else reject")), kind, nullable
+        return f"{call}({(maker.nullable if nullable else maker.of)(kind, 2)})", kind, nullable
+
+    def python_function(self, params, result, callee, words):
+        """Declares a function of called.py and gives its name in the program."""
+        name = self.name("py")
+        declared = ", ".join(f"x{i}: {kinds.spelling(k, q)}" for i, (k, q) in enumerate(params))
+        more = " alone" if self.chance(0.1) else ""
+        if "pure" not in words and self.chance(0.2):
+            more += " impure"
+        self.statements.insert(0, [f"extern fn {name}({declared}) -> {kinds.spelling(*result)} "
+                                   f"from python \"called:{callee}\"{words}{more}"])
+        return name
+
+    def python_call(self, flow):
+        """As `c_call`, of a function in Python."""
+        roll, maker = self.random.random(), self.expressions(flow)
+        known = [column for column in flow.columns if not kinds.holds_tensor(column[1])]
+        if roll < 0.4 and known:
+            column, kind, nullable = self.pick(known)
+            callee, words = self.pick(tuple(PYTHON_GIVES.items()))
+            call = self.python_function([(kind, nullable)], (kind, nullable), callee, words)
+            return f"{call}({named(column)})", kind, nullable
+        if roll < 0.6 and known:
+            two = [self.pick(known), self.pick(known)]
+            call = self.python_function([c[1:] for c in two], ("str", False), "said", "")
+            return f"{call}({', '.join(named(c[0]) for c in two)})", "str", False
+        # Each row that ends a process takes two starts of the interpreter.
+        names = [n for n in PYTHON_NUMBERS if n != "quits" or not self.large and self.chance(0.3)]
+        callee, nullable = self.pick(names), self.chance(0.3)
+        call = self.python_function([("i64", nullable)], ("i64", nullable), callee, PYTHON_NUMBERS[callee])
+        known = [named(n) for n, k, q in flow.columns if k == "i64" and (nullable or not q)]
+        if known and self.chance(0.6):
+            return f"{call}({self.pick(known)})" + self.pick(("", " else 7", " else reject")), "i64", nullable
+        return f"{call}({(maker.nullable if nullable else maker.of)('i64', 2)})", "i64", nullable
+
+    def batch(self, flow):
+        """A function over batches, of a column or of an expression over columns."""
+        name = self.name("n")
+        text, kind, nullable = self.calls(flow)
         items = [f"{name} = {text}"]
         self.put(flow, name, kind, nullable)
         if self.chance(0.4):
@@ -301,7 +341,10 @@ class Maker:
             items.append(f"{other}: i64 = {more.of('i64', 2)}")
             self.put(flow, other, "i64", False)
         if self.chance(0.3):
-            return (f"with (batch = {self.random.randint(1, 40)}) {{ derive ", items, " }")
+            # No call takes so much time or memory: these make a stage, and say how many tasks run.
+            more = self.pick(("", "", ", memory = 1MiB")) if self.calls == self.c_call else \
+                self.pick(("", ", timeout = 50s", ", memory = 1MiB"))
+            return (f"with (batch = {self.random.randint(1, 40)}{more}) {{ derive ", items, " }")
         return ("derive ", items, "")
 
     @staticmethod
