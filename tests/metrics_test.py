@@ -399,7 +399,7 @@ class Browser:
 
 def workers(folder):
     """What is served of worker processes, one of which is lost."""
-    with Job(folder, "--workers=2") as job:
+    with Job(folder, "--workers=2", "--memory=400MiB") as job:
         wait_until(lambda: [w["phase"] for w in job.events(2)[1][1]["workers"]] == ["works", "works"])
         now = job.events(2)[1][1]
         assert [w["worker"] for w in now["workers"]] == [1, 2]
@@ -412,7 +412,16 @@ def workers(folder):
         new = job.events(2)[1][1]["workers"]
         assert new[0]["losses"] == 1 and new[0]["pid"] not in (0, lost["pid"]) and new[1]["losses"] == 0, new
         assert new[0]["partitions"] >= lost["partitions"] and 0 < new[0]["memory"] <= new[0]["limit"], new
+        # The limit is what the job was given; each process has its share of it.
+        now = job.events(2)[1][1]
+        shares = now["memory_own_limit"] + sum(w["limit"] for w in now["workers"])
+        assert now["memory_limit"] == 400 << 20 and 0 < shares <= now["memory_limit"], now
+        assert 0 < now["memory_own"] < now["memory"] <= now["memory_limit"], now
         samples = check_prometheus(job.ask("/metrics")[2])
+        assert samples["sbc_job_memory_limit_bytes"][""] == 400 << 20
+        assert samples["sbc_job_own_memory_limit_bytes"][""] == now["memory_own_limit"]
+        assert samples["sbc_worker_memory_limit_bytes"]['worker="2"'] == now["workers"][1]["limit"]
+        assert samples["sbc_worker_verdicts_total"] == {'worker="1"': 0, 'worker="2"': 0}
         assert samples["sbc_worker_losses_total"] == {'worker="1"': 1, 'worker="2"': 0}
         assert samples["sbc_worker_partitions_total"]['worker="2"'] > 0
         wait_until(lambda: check_prometheus(job.ask("/metrics")[2])["sbc_worker_up"]['worker="1"'] == 1)
@@ -420,7 +429,7 @@ def workers(folder):
         assert "workers" not in job.events(2)[1][1] and "sbc_worker" not in job.ask("/metrics")[2]
     with Browser() as browser, Job(folder, "--workers=2") as job:
         browser.call("Page.navigate", url=job.url)
-        browser.wait("document.querySelectorAll('#workers tr').length === 3")
+        browser.wait("document.querySelectorAll('#workers tr').length === 4")
         assert not browser.ask("document.getElementById('crew').hidden")
         browser.wait("document.querySelector('#workers').textContent.includes('takes tasks')")
 

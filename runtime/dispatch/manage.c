@@ -108,6 +108,7 @@ static bool set_memory(Dispatch *d, int64_t bytes, Text *answer, Trouble *troubl
         return refuse_memory(d, bytes, trouble);
     d->own->limits = limits;
     job->machine.memory_whole = limits.whole;
+    job->machine.memory_now = bytes + job->machine.memory_python;
     uint32_t nodes = plan_node_count(&d->plan->plan);
     int64_t owed = 0;
     for (uint32_t n = 0; n < nodes; n++) {
@@ -131,8 +132,8 @@ static bool set_memory(Dispatch *d, int64_t bytes, Text *answer, Trouble *troubl
 static bool status(const Dispatch *d, Text *answer) {
     const Job *job = d->own->job;
     char held[SIZE_TEXT], whole[SIZE_TEXT];
-    size_say(sb_memory_held(d->own->memory), held);
-    size_say(job->machine.memory_whole, whole);
+    size_say(job_memory_held(&job->machine, &job->figures), held);
+    size_say(job->machine.memory_now, whole);
     const char *does = d->stop       ? "ends"
                        : d->draining ? "takes no more input"
                        : d->own->paused ? "is paused"

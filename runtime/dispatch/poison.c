@@ -167,9 +167,11 @@ static const SbStr *label_of(const Poison *p, const GuardNote *note) {
 }
 
 // It is certain: the rows are rejected from now on.
-static void condemn(Poison *p, Suspect *is) {
+static void condemn(Poison *p, const Ward *ward, Suspect *is) {
     const SbStr *label = label_of(p, &is->note);
     is->found = true;
+    bool whole = is->note.count > 0 && !is->note.pure;
+    p->d->own->job->figures.workers[ward - p->wards - 1].verdicts += whole ? is->note.count : 1;
     const char *did = is->fault == SB_FAULT_EXTERN_SLOW     ? "takes too long"
                       : is->fault == SB_FAULT_EXTERN_MEMORY ? "takes too much memory"
                                                             : "crashes";
@@ -277,7 +279,7 @@ static void accuse(Poison *p, Ward *ward, Suspect *is) {
     bool alone = !batch || is->note.count == 1;
     if (!is->note.pure) {
         set_states(is, GUARD_REJECT);
-        condemn(p, is);
+        condemn(p, ward, is);
         tell(p, is, GUARD_REJECT);
         close_suspect(p, is);
         return;
@@ -299,7 +301,8 @@ static void end_trial(Poison *p, Ward *ward) {
 }
 
 // The range has ended the worker of a trial, and those before it have come back.
-static void narrow(Poison *p, Suspect *is, GuardRange bad) {
+static void narrow(Poison *p, const Ward *ward, GuardRange bad) {
+    Suspect *is = ward->trials;
     uint32_t done = 0;
     while (done < is->todo_count && is->todo[done].first <= bad.first) done++;
     is->todo_count -= done;
@@ -309,7 +312,7 @@ static void narrow(Poison *p, Suspect *is, GuardRange bad) {
         return;
     }
     is->states[bad.first - is->note.first] = GUARD_REJECT;
-    condemn(p, is);
+    condemn(p, ward, is);
 }
 
 static const GuardNote *trial_note(const Poison *p, NodeId node) {
@@ -329,14 +332,14 @@ static bool died_in_trial(Poison *p, NodeId node, int status) {
     if (!same || !(ward->slow || is_fatal(status))) return false;
     blame(is, note, ward->slow, status);
     if (is->note.count == 0) {
-        condemn(p, is);
+        condemn(p, ward, is);
         end_trial(p, ward);
         return true;
     }
     bool within = note->first >= is->note.first && note->count > 0 &&
                   note->first + note->count <= is->note.first + is->note.count;
     if (!within) return false;
-    narrow(p, is, (GuardRange){note->first, note->count});
+    narrow(p, ward, (GuardRange){note->first, note->count});
     if (is->todo_count == 0) end_trial(p, ward);
     return true;
 }

@@ -37,6 +37,11 @@ SinkSetup job_sink_setup(const JobAsk *ask, uint32_t number) {
                        .journaled = journaled};
 }
 
+int64_t job_memory_held(const JobMachine *machine, const JobFigures *figures) {
+    uint32_t workers = figures->workers ? machine->workers.count : 0;
+    return sb_memory_held(&machine->memory) + worker_figures_memory(figures->workers, workers);
+}
+
 RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder order) {
     return (RejectSetSetup){order, &machine->spill, lanes, &machine->memory};
 }

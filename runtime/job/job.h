@@ -65,6 +65,8 @@ typedef struct JobMachine {
     SbMemory     memory;
     int64_t      memory_total;   // --memory: of this process and its workers.
     int64_t      memory_whole;   // Of this process: of it the account is what rows may take.
+    int64_t      memory_now;     // --memory, or what --tell made of it: of all processes.
+    int64_t      memory_python;  // Of it, what Python processes have.
     uint32_t     tasks_fit, tasks_most;  // At once: the memory holds; slots allow.
     Slots        slots;          // What there is of each resource.
     WorkerPlan   workers;
@@ -155,6 +157,8 @@ uint32_t job_worker_threads(const Job *job, uint32_t worker);
 static inline uint32_t job_far_threads(const JobMachine *machine) {
     return machine->workers.count * machine->workers.threads;
 }
+// Bytes that the job and its workers hold.
+int64_t job_memory_held(const JobMachine *machine, const JobFigures *figures);
 // Where records of rejects are kept, by so many lanes; once the spill is open.
 RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder order);
 

@@ -43,7 +43,7 @@ static bool was_there(const WorkerFigures *is) {
 
 void worker_figures_print(const WorkerFigures *workers, uint32_t count, Text *text) {
     static const char *const heads[] = {"worker", "process", "now", "tasks", "memory",
-                                        "partitions", "made again", "lost", "restarts"};
+                                        "partitions", "made again", "lost", "restarts", "verdicts"};
     TextTable table = {.columns = sizeof heads / sizeof *heads, .left = 3};
     for (uint32_t i = 0; i < table.columns; i++) sb_table_word(&table, heads[i]);
     for (uint32_t n = 0; n < count; n++) {
@@ -60,6 +60,7 @@ void worker_figures_print(const WorkerFigures *workers, uint32_t count, Text *te
         sb_table_figure(&table, is->again);
         sb_table_figure(&table, is->losses);
         sb_table_figure(&table, is->restarts);
+        sb_table_figure(&table, is->verdicts);
     }
     sb_table_print(&table, text);
     sb_table_close(&table);
@@ -95,4 +96,10 @@ void worker_figures_metrics(const WorkerFigures *workers, uint32_t count, Text *
             sb_text_format(text, "sbc_worker_%s{worker=\"%u\"} %lld\n", figure->name, n + 1,
                            (long long)value_of(&workers[n], figure));
     }
+}
+
+int64_t worker_figures_memory(const WorkerFigures *workers, uint32_t count) {
+    int64_t bytes = 0;
+    for (uint32_t n = 0; n < count; n++) bytes += workers[n].memory;
+    return bytes;
 }

@@ -30,7 +30,8 @@ typedef enum WorkerPhase {
     X(partitions, "partitions_total", "counter", "Partitions that the worker has made.")        \
     X(again, "partitions_again_total", "counter", "Of these, those that were made before.")     \
     X(losses, "losses_total", "counter", "Processes of the worker that were lost.")             \
-    X(restarts, "restarts_total", "counter", "Processes of the worker after the first one.")
+    X(restarts, "restarts_total", "counter", "Processes of the worker after the first one.")    \
+    X(verdicts, "verdicts_total", "counter", "Rows rejected for what foreign code did on them.")
 
 // Written by the dispatch, read by anybody.
 typedef struct WorkerFigures {
@@ -50,5 +51,7 @@ void worker_figures_print(const WorkerFigures *workers, uint32_t count, Text *te
 void worker_figures_json(const WorkerFigures *workers, uint32_t count, Text *text);
 // The same as metrics, for Prometheus.
 void worker_figures_metrics(const WorkerFigures *workers, uint32_t count, Text *text);
+// Bytes that all of them held when they spoke last.
+int64_t worker_figures_memory(const WorkerFigures *workers, uint32_t count);
 
 #endif

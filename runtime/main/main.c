@@ -259,7 +259,7 @@ static bool open_watch(Job *job, uint32_t threads) {
 static void open_memory(JobMachine *machine, const Options *options) {
     int64_t whole = options->memory ? options->memory : device_of(DEVICE_CPU)->memory() / 5 * 4;
     int64_t rest = sb_memory_rest(whole);
-    machine->memory_whole = whole;
+    machine->memory_whole = machine->memory_now = whole;
     sb_memory_open(&machine->memory, whole > rest ? whole - rest : 0);
 }
 
@@ -584,7 +584,7 @@ static void report_start(Job *job) {
     log_add_text(&text, "program", job->ask.what->source_hash.ptr, job->ask.what->source_hash.len);
     log_add_number(&text, "pid", getpid());
     log_add_number(&text, "threads", job->machine.pool.parallel.threads);
-    log_add_number(&text, "memory", job->machine.memory_whole);
+    log_add_number(&text, "memory", job->machine.memory_now);
     log_add_number(&text, "partition", job->ask.options.partition);
     log_event(&job->log, &text);
 }

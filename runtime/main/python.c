@@ -34,6 +34,7 @@ bool job_start_python(Job *job, uint32_t threads) {
     if (!job->ask.what->python) return true;
     if (!start(job, threads, &found, &job->trouble)) return false;
     job->machine.memory_whole -= found.bytes;  // Nobody else has it.
+    job->machine.memory_python = found.bytes;
     return true;
 }
 

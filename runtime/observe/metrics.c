@@ -125,6 +125,22 @@ static void add_resources(const SbJob *what, const JobMachine *machine, const Wa
     }
 }
 
+// Of all processes together, and of the job's own; those of workers are among their figures.
+static void add_memory(const JobMachine *machine, const JobFigures *figures, Text *text) {
+    add_one(text, "sbc_job_memory_bytes", "gauge", "Memory that the job and its workers hold.",
+            (double)job_memory_held(machine, figures));
+    add_one(text, "sbc_job_memory_limit_bytes", "gauge", "Memory that they may hold: --memory.",
+            (double)machine->memory_now);
+    add_one(text, "sbc_job_own_memory_bytes", "gauge", "Memory that the job's own process holds.",
+            (double)sb_memory_held(&machine->memory));
+    add_one(text, "sbc_job_own_memory_limit_bytes", "gauge", "Its share of --memory.",
+            (double)machine->memory_whole);
+    add_one(text, "sbc_job_memory_peak_bytes", "gauge", "The most that it held.",
+            (double)atomic_load(&machine->memory.peak));
+    add_one(text, "sbc_job_python_memory_bytes", "gauge",
+            "The share of --memory that Python processes have.", (double)machine->memory_python);
+}
+
 void metrics_prometheus(const SbJob *what, const JobMachine *machine, JobFigures *figures,
                         Text *text) {
     const Watch *watch = figures->watch;
@@ -143,12 +159,7 @@ void metrics_prometheus(const SbJob *what, const JobMachine *machine, JobFigures
             (double)sources.bytes);
     add_one(text, "sbc_job_rejected_rows_total", "counter", "Rows that were rejected.",
             (double)atomic_load(&watch->rejected));
-    add_one(text, "sbc_job_memory_bytes", "gauge", "Memory that the job holds.",
-            (double)sb_memory_held(&machine->memory));
-    add_one(text, "sbc_job_memory_limit_bytes", "gauge", "Memory that it may hold.",
-            (double)machine->memory_whole);
-    add_one(text, "sbc_job_memory_peak_bytes", "gauge", "The most that it held.",
-            (double)atomic_load(&machine->memory.peak));
+    add_memory(machine, figures, text);
     add_one(text, "sbc_job_spilled_bytes_total", "counter", "Bytes of rows that went to disk.",
             (double)atomic_load(&machine->spill.bytes_raw));
     add_stages(what, watch, text);
@@ -278,8 +289,11 @@ void metrics_now(const SbJob *what, const JobMachine *machine, JobFigures *figur
     log_add_number(text, "rows", sources.rows);
     log_add_number(text, "bytes", sources.bytes);
     log_add_number(text, "rejected", atomic_load(&watch->rejected));
-    log_add_number(text, "memory", sb_memory_held(&machine->memory));
-    log_add_number(text, "memory_limit", machine->memory_whole);
+    log_add_number(text, "memory", job_memory_held(machine, figures));
+    log_add_number(text, "memory_limit", machine->memory_now);
+    log_add_number(text, "memory_own", sb_memory_held(&machine->memory));
+    log_add_number(text, "memory_own_limit", machine->memory_whole);
+    log_add_number(text, "memory_python", machine->memory_python);
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < what->stage_count; s++) stage_now(what, machine, watch, s, text);
     sb_text_str(text, "]");

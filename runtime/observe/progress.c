@@ -134,8 +134,8 @@ void progress_text(ProgressReport *report, Text *text) {
     add_megabytes(text, rates.bytes, "/s, ");
     sb_text_add_figure(text, judged.rows);
     sb_text_format(text, " rows, memory %.1f of %.1f MiB\n",
-                   (double)sb_memory_held(&machine->memory) / (1 << 20),
-                   (double)machine->memory_whole / (1 << 20));
+                   (double)job_memory_held(machine, report->figures) / (1 << 20),
+                   (double)machine->memory_now / (1 << 20));
     TextTable table = {.columns = 7, .left = 1};
     for (uint32_t s = 0; s < what->stage_count; s++) add_stage(report, s, &table);
     sb_table_print(&table, text);
@@ -151,8 +151,8 @@ void progress_json(ProgressReport *report, Text *text) {
     SourceFigures judged = progress_sources(what, report->figures);
     log_add_number(text, "rows", judged.rows);
     log_add_number(text, "bytes", judged.bytes);
-    log_add_number(text, "memory", sb_memory_held(&machine->memory));
-    log_add_number(text, "memory_limit", machine->memory_whole);
+    log_add_number(text, "memory", job_memory_held(machine, report->figures));
+    log_add_number(text, "memory_limit", machine->memory_now);
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];

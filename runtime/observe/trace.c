@@ -72,8 +72,9 @@ bool trace_open(Trace *trace, const char *path, Trouble *trouble) {
         name_track(trace, "process_name", first, name);
         name_slots(trace, first, workers->threads);
     }
-    trace->losses = calloc(2 * (size_t)workers->count + 1, sizeof *trace->losses);
+    trace->losses = calloc(3 * (size_t)workers->count + 1, sizeof *trace->losses);
     trace->restarts = trace->losses ? trace->losses + workers->count : nullptr;
+    trace->verdicts = trace->losses ? trace->restarts + workers->count : nullptr;
     return trace->losses || trouble_no_memory(trouble, "for the trace");
 }
 
@@ -123,7 +124,7 @@ static void add_change(Trace *trace, uint32_t worker, const char *what, int64_t 
                        int64_t *said) {
     for (; *said < now; ++*said) {
         begin_of_process(trace, "i", worker, 0);
-        fprintf(trace->file, ",\"name\":\"worker %u is %s\",\"cat\":\"worker\",\"s\":\"p\","
+        fprintf(trace->file, ",\"name\":\"worker %u %s\",\"cat\":\"worker\",\"s\":\"p\","
                 "\"ts\":%.3f}", worker, what, micros(trace, log_clock_ns()));
     }
 }
@@ -131,8 +132,13 @@ static void add_change(Trace *trace, uint32_t worker, const char *what, int64_t 
 static void add_workers(Trace *trace) {
     for (uint32_t n = 0; trace->workers && n < trace->machine->workers.count; n++) {
         const WorkerFigures *is = &trace->workers[n];
-        add_change(trace, n + 1, "lost", is->losses, &trace->losses[n]);
-        add_change(trace, n + 1, "begun anew", is->restarts, &trace->restarts[n]);
+        add_change(trace, n + 1, "is lost", is->losses, &trace->losses[n]);
+        add_change(trace, n + 1, "is begun anew", is->restarts, &trace->restarts[n]);
+        add_change(trace, n + 1, "has a row rejected", is->verdicts, &trace->verdicts[n]);
+        begin_of_process(trace, "C", n + 1, 0);
+        fprintf(trace->file,
+                ",\"name\":\"made again by worker %u\",\"ts\":%.3f,\"args\":{\"partitions\":%lld}}",
+                n + 1, micros(trace, log_clock_ns()), (long long)is->again);
         begin_of_process(trace, "C", n + 1, 0);
         fprintf(trace->file,
                 ",\"name\":\"memory of worker %u\",\"ts\":%.3f,\"args\":{\"used\":%lld}}", n + 1,

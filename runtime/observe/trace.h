@@ -16,7 +16,8 @@ typedef struct Trace {
     const Watch *watch;
     FILE      *file;      // nullptr: none is written.
     const WorkerFigures *workers;   // nullptr: there are none.
-    int64_t   *losses, *restarts;   // By worker, as the trace says so far.
+    // By worker, as the trace says so far.
+    int64_t   *losses, *restarts, *verdicts;
     int64_t    events;
     uint64_t   arrows;
 } Trace;
