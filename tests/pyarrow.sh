@@ -29,6 +29,7 @@ export VIRTUAL_ENV="$venv"
     tests/e2e/run.py extern/
     tests/cases.py pyarrow
 } >build/pyarrow/out 2>&1
-cat build/pyarrow/out
+# Indented, so that only the line of results below is one for tests/suites.py.
+sed 's/^/  /' build/pyarrow/out
 awk '/[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $(NF - 5); f += $(NF - 3); s += $(NF - 1); suites++ }
     END { printf "pyarrow: %d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 || suites != 2 }' build/pyarrow/out
