@@ -93,6 +93,7 @@ typedef struct Emit {
     size_t  python_count, python_fn_cap, python_ref_cap;
     struct StageEmit *stage;    // Of the function being emitted.
     struct DebugInfo *debug;
+    struct LineStarts *lines;  // Where lines begin, by source file; null before the first look-up.
     struct ConstCache *types;   // SbType constants by Type.
     uint32_t name_count;
 } Emit;
@@ -212,7 +213,7 @@ typedef struct LineColumn {
     uint32_t line, column;  // From 1, in bytes; 0: the span is in no file.
 } LineColumn;
 
-LineColumn emit_locate(const Emit *e, Span span);  // The line and column where the span begins.
+LineColumn emit_locate(Emit *e, Span span);  // The line and column where the span begins.
 void  emit_debug_open(Emit *e);
 void  emit_debug_function(Emit *e, Span span, const char *name);
 void  emit_debug_close(Emit *e);

@@ -4,6 +4,11 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
+struct LineStarts {
+    const uint32_t *at;  // Byte offsets; the first is 0.
+    size_t          count;
+};
+
 struct DebugInfo {
     LLVMDIBuilderRef builder;
     LLVMMetadataRef *files;    // By source file.
@@ -11,15 +16,28 @@ struct DebugInfo {
     size_t           file_count;
 };
 
-LineColumn emit_locate(const Emit *e, Span span) {
-    LineColumn at = {1, 1};
+static struct LineStarts find_lines(Emit *e, Text text) {
+    size_t count = 1;
+    for (size_t i = 0; i < text.len; i++) count += text.at[i] == '\n';
+    uint32_t *starts = arena_new_array(e->arena, uint32_t, count);
+    size_t line = 1;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] == '\n') starts[line++] = (uint32_t)i + 1;
+    return (struct LineStarts){starts, count};
+}
+
+LineColumn emit_locate(Emit *e, Span span) {
     if (span.file == SPAN_NONE || span.file >= e->graph->file_count) return (LineColumn){0};
-    Text text = e->options->sources[span.file];
-    for (uint32_t i = 0; i < span.start && i < text.len; i++) {
-        at.column++;
-        if (text.at[i] == '\n') at = (LineColumn){at.line + 1, 1};
+    if (!e->lines) e->lines = arena_new_array(e->arena, struct LineStarts, e->graph->file_count);
+    struct LineStarts *lines = &e->lines[span.file];
+    if (!lines->count) *lines = find_lines(e, e->options->sources[span.file]);
+    size_t low = 0, high = lines->count;  // The line begins in [low, high).
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (lines->at[middle] <= span.start) low = middle;
+        else high = middle;
     }
-    return at;
+    return (LineColumn){(uint32_t)low + 1, span.start - lines->at[low] + 1};
 }
 
 void emit_debug_open(Emit *e) {
@@ -78,8 +96,11 @@ LLVMMetadataRef emit_debug_enter(Emit *e, Span span) {
     return before;
 }
 
+// A part may have begun or ended since: the line is the same, the function another.
 void emit_debug_leave(Emit *e, LLVMMetadataRef before) {
-    LLVMSetCurrentDebugLocation2(e->b, before);
+    if (before && LLVMDILocationGetScope(before) != e->debug->scope)
+        set_location(e, (LineColumn){LLVMDILocationGetLine(before), LLVMDILocationGetColumn(before)});
+    else LLVMSetCurrentDebugLocation2(e->b, before);
 }
 
 DebugPlace emit_debug_place(const Emit *e) {
