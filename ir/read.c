@@ -497,7 +497,8 @@ static Column read_out(Reader *reader) {
 // How many columns the payload speaks of must be how many there are.
 static bool counts_fit(const Op *op, uint32_t payload, uint32_t outs) {
     if (op->kind == OP_SOURCE) return outs == op->source.column_count + payload;
-    return (op->kind != OP_JOIN && op->kind != OP_UNION) || payload == outs;
+    bool tells = op->kind == OP_JOIN || op->kind == OP_UNION || op->kind == OP_WINDOW;
+    return !tells || payload == outs;
 }
 
 static void read_op_body(Reader *reader, Graph *graph, Op *op) {

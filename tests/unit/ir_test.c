@@ -183,6 +183,8 @@ static void errors_name_the_place(void) {
         {"param p : decimal(39,0) {\n}", "expected a decimal of 1 to 38 digits", "{\n}"},
         {"%0 = source csv {\n    out a : i64\n}\n",
          "expected as many columns as the payload has", "}\n"},
+        {"%0 = source range {\n}\n%1 = window %0 {\n    out a : i64\n}\n",
+         "expected as many columns as the payload has", "}\n"},
     };
     for (size_t i = 0; i < countof(wrong); i++) {
         Arena *arena = arena_new();
