@@ -26,7 +26,7 @@ fi
 [ -x "${SBC:-zig-out/bin/sbc}" ] || skip "sbc is not built"
 export VIRTUAL_ENV="$venv"
 {
-    tests/e2e/run.py extern/
+    tests/e2e/run.py --brief extern/
     tests/cases.py pyarrow
 } >build/pyarrow/out 2>&1
 # Indented, so that only the line of results below is one for tests/suites.py.

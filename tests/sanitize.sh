@@ -229,10 +229,10 @@ asan_job() {
         (job asan "$1" large --threads=2 --overwrite)
 }
 
-# The end-to-end cases: the interpreter, and jobs that are compiled once and run in two ways.
+# The end-to-end cases, or a share of them: the interpreter, and jobs that are compiled once and run in two ways.
 asan_e2e() {
     PATH=$work/asan/path:$PATH ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \
-        SBC=$work/asan/bin/sbc tests/e2e/run.py --brief
+        SBC=$work/asan/bin/sbc tests/e2e/run.py --brief --share
 }
 
 asan_check() {
@@ -292,10 +292,10 @@ tsan_unit() {
             "$work/tsan/lib/libsbrt.a" $LIBRARIES && setarch -R "$work/tsan/$1"
 }
 
-# Jobs that are killed while they commit, and go on.
+# Jobs that are killed while they commit, and go on; or a share of them.
 tsan_resume() {
     local case
-    for case in killed_file killed_several killed_breakers killed_edges; do
+    for case in $(tests/share.py killed_file killed_several killed_breakers killed_edges); do
         PATH=$work/tsan/path:$PATH SBC=$COMPILER setarch -R tests/resume_test.sh "$case" || return
     done
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """run.py: runs the end-to-end cases and the examples; tests/README.md says how to write one.
 
-usage: tests/e2e/run.py [--update] [--keep] [--brief | --races] [CASE...]
+usage: tests/e2e/run.py [--update] [--keep] [--brief | --races] [--share] [CASE...]
 
 Each is run by the reference interpreter, and compiled with and without fusion on 1 and 4 threads
 with three partition sizes, and once more with breakers that put every few rows on disk. All of them must leave the bytes that the case holds.
 --brief compiles each once, for the least CPU level, and runs it in two ways, for builds that are slow.
 --races does so too, with several threads or processes in all ways, for ThreadSanitizer.
+--share takes this submission's share of the cases (tests/share.py).
 """
 import concurrent.futures
 import difflib
@@ -25,6 +26,9 @@ import examples
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import share  # noqa: E402
+
 SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
 THREADS = ("1", "4")
 PARTITIONS = ("16", "200", "4MiB")
@@ -43,7 +47,7 @@ RUNS = [(threads, partition, {}, ()) for threads in THREADS for partition in PAR
 BRIEF_RUNS = [("4", "200", {}, WORKERS), ("1", "4MiB", SPILLS, ())]
 RACE_RUNS = [("4", "200", SPILLS, WORKERS), ("4", "16", {}, ()), ("4", "200", {}, WORKERS)]
 SLOW_BUILDS = {"--brief": BRIEF_RUNS, "--races": RACE_RUNS}
-OPTIONS = ("--update", "--keep", *SLOW_BUILDS)
+OPTIONS = ("--update", "--keep", "--share", *SLOW_BUILDS)
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # Modules leave no files.
 SECONDS_MAX = 180   # The slowest takes 40 s with AddressSanitizer, beside nothing else.
 DIFF_LINES_MAX = 14
@@ -251,7 +255,7 @@ def main(arguments):
     slow_ways = next((ways for option, ways in SLOW_BUILDS.items() if option in arguments), None)
     names = [a[:-len(".case")] if a.endswith(".case") else a for a in arguments
              if not a.startswith("--")]
-    chosen = find(names)
+    chosen = share.share_of(find(names)) if "--share" in arguments else find(names)
     work = tempfile.mkdtemp(prefix="sbc-e2e-")
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

@@ -3,7 +3,7 @@
 
 usage: tests/memory/run.py [--all] [--times=N] [--table=FILE] [CASE...]
 
-Every case runs with its minimum, as --plan shows it, and with --all with twice that and its full speed too. Its
+Every case, or this submission's share of them (tests/share.py), runs with its minimum, as --plan shows it, and with --all with twice that and its full speed too. Its
 rows take N times the memory (2 unless it is said, of a few cases 10 or 20; 20 for the table). Without the right to make a cgroup all is
 skipped.
 """
@@ -23,6 +23,9 @@ import time
 import cgroup
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import share  # noqa: E402
+
 SBC = os.environ.get("SBC", ROOT / "zig-out/bin/sbc")
 MIB = 1 << 20
 TIMES = {"distinct": 10, "limit": 20}   # Else 2: what grows with the input shows where there is much of it.
@@ -279,9 +282,10 @@ def main():
         print(f"skipped: {why}\n0 passed, 0 failed, {len(CASES)} skipped")
         return 0
     failed, results, rates = 0, [], []
+    chosen = arguments.cases or (CASES if arguments.table else share.share_of(CASES))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that the job of a run ends with it.
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
-        for name in arguments.cases or CASES:
+        for name in chosen:
             if arguments.table:
                 rates.append(disk_rate(pathlib.Path(work)))
             case = Case(name, pathlib.Path(work), arguments.times or TIMES.get(name, 2))
@@ -303,7 +307,7 @@ def main():
             if wrong:
                 failed += 1
                 print(f"FAIL memory {name}: {wrong}")
-    print(f"{len(results) + ('sort' in (arguments.cases or CASES)) - failed} passed, {failed} failed, 0 skipped")
+    print(f"{len(results) + ('sort' in chosen) - failed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
 
 
