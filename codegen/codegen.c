@@ -132,9 +132,9 @@ __attribute__((visibility("default"))) bool codegen_run(
     const Plan *plan, const CodegenOptions *options, CodegenOutput *out, TextBuf *error) {
     assert(!(FACTS_OF_CODE & ~plan->facts));
     Arena *arena = arena_new();
-    target_init();
     StageModule stages = stages_bitcode(arena, plan, options);
     LLVMMemoryBufferRef data = data_bitcode(arena, plan, options, &stages);
+    target_init(LLVMGetBufferSize(stages.bitcode));
     TargetWork work[TARGET_LEVELS + 1] = {0};
     size_t count = 0;
     CodegenForm form = options->form;

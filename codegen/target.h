@@ -25,7 +25,8 @@ typedef struct TargetWork {
     TextBuf             error;     // Empty: all went well.
 } TargetWork;
 
-void target_init(void);
+// Once a process, before any target_run; `bitcode_bytes` is the length of the module.
+void target_init(size_t bitcode_bytes);
 // Parses, links the library, renames what is specific to a level, optimises, emits. Any thread.
 void target_run(TargetWork *work);
 
