@@ -2,7 +2,7 @@
 # bootstrap.sh: sets up, builds, and shows or tests sbc on a fresh Debian 12 (x86-64).
 #
 #   ./bootstrap.sh demo     install what is missing, build, compile and run an example over real data
-#   ./bootstrap.sh test     install what is missing, build, run the tests; of four long suites a third (tests/share.py)
+#   ./bootstrap.sh test     install what is missing, build, run the tests; of five long suites a third (tests/share.py)
 #   ./bootstrap.sh test all the same with all of them
 #   ./bootstrap.sh build    install what is missing, build into zig-out/
 #   ./bootstrap.sh check    say what is missing, change nothing

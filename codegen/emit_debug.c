@@ -64,6 +64,10 @@ void emit_debug_open(Emit *e) {
                       LLVMValueAsMetadata(version));
 }
 
+static LineColumn line_of(LLVMMetadataRef location) {
+    return (LineColumn){LLVMDILocationGetLine(location), LLVMDILocationGetColumn(location)};
+}
+
 static void set_location(Emit *e, LineColumn at) {
     LLVMMetadataRef location = LLVMDIBuilderCreateDebugLocation(e->ctx, at.line, at.column,
                                                                 e->debug->scope, nullptr);
@@ -99,7 +103,7 @@ LLVMMetadataRef emit_debug_enter(Emit *e, Span span) {
 // A part may have begun or ended since: the line is the same, the function another.
 void emit_debug_leave(Emit *e, LLVMMetadataRef before) {
     if (before && LLVMDILocationGetScope(before) != e->debug->scope)
-        set_location(e, (LineColumn){LLVMDILocationGetLine(before), LLVMDILocationGetColumn(before)});
+        set_location(e, line_of(before));
     else LLVMSetCurrentDebugLocation2(e->b, before);
 }
 
@@ -113,8 +117,7 @@ void emit_debug_part(Emit *e, const char *name) {
         name_function(e, name, e->debug->files[0], (LineColumn){1, 1});
         return;
     }
-    LineColumn line = {LLVMDILocationGetLine(at), LLVMDILocationGetColumn(at)};
-    name_function(e, name, LLVMDIScopeGetFile(e->debug->scope), line);
+    name_function(e, name, LLVMDIScopeGetFile(e->debug->scope), line_of(at));
 }
 
 void emit_debug_return(Emit *e, DebugPlace place) {

@@ -26,7 +26,8 @@ void target_init(size_t bitcode_bytes) {
     LLVMInitializeX86AsmPrinter();
     // The scheduler compares loads and stores of a block pair by pair. In blocks with more of them
     // than this it forgets the earlier ones, so that wide rows take time by their columns.
-    static const char *const options[] = {"sbc", "-dag-maps-huge-region=64", "-enable-misched=false"};
+    static const char *const options[] = {"sbc", "-dag-maps-huge-region=64",
+                                          "-enable-misched=false"};
     LLVMParseCommandLineOptions(bitcode_bytes > WIDE_BYTES ? 3 : 2, options, nullptr);
 }
 

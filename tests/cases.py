@@ -83,7 +83,7 @@ class Jobs:
                 file.write(body)
         options = OPTIONS.match(dict(texts)[name])
         job = os.path.join(folder, name[:-len(".sbd")])
-        done = subprocess.run([SBC, os.path.join(folder, name), "-o", job, *(options[1].decode().split() if options else [])],
+        done = subprocess.run([SBC, os.path.join(folder, name), "-o", job, f"--target={HERE}/least_level.yaml", *(options[1].decode().split() if options else [])],
                               capture_output=True, check=False, timeout=SECONDS_MAX)
         return (job, None) if done.returncode == 0 else (None, f"{name} does not compile\n{done.stderr.decode()}")
 
@@ -112,7 +112,7 @@ def run(script, jobs, work, helpers):
     text += '\n[ $checks -gt 0 ] || wrong "it checks nothing"\n[ ! -e "$work/failed" ]\n'
     with open(os.path.join(top, "commands.sh"), "w", encoding="utf-8") as file:
         file.write(text)
-    known = {"work": top, "sbc": SBC, "case_name": script.name, "alone": script.alone.rpartition(" ")[0]}
+    known = {"work": top, "sbc": SBC, "tests": HERE, "case_name": script.name, "alone": script.alone.rpartition(" ")[0]}
     try:
         done = subprocess.run(["sh", os.path.join(top, "commands.sh")], cwd=folder, env={**os.environ, **known},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

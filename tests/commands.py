@@ -35,6 +35,7 @@ _FORMS = {
     "./bootstrap.sh build": "./bootstrap.sh build",
     "./bootstrap.sh demo": DEMO,
     "./bootstrap.sh test": "./bootstrap.sh check",
+    "./bootstrap.sh test all": "./bootstrap.sh check",
     "./bootstrap.sh zig build test": "./bootstrap.sh zig build -h | grep -w test",
     "SBC_UPDATE=1 ./bootstrap.sh zig build test": "./bootstrap.sh zig build -h | grep -w test",
     "./bootstrap.sh zig build unit": "./bootstrap.sh zig build -h | grep -w unit",

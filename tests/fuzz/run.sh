@@ -1,10 +1,10 @@
 #!/bin/sh
 # run.sh [SECONDS]: builds each fuzzer of this folder with clang's libFuzzer, AddressSanitizer and
-# UBSan, and runs it for SECONDS (5) from its corpus. A fuzzer is one test. Run it from anywhere;
+# UBSan, and runs it for SECONDS (3) from its corpus. A fuzzer is one test. Run it from anywhere;
 # one alone: ONLY=csv tests/fuzz/run.sh 60. Findings and new inputs stay in build/fuzz/.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-seconds=${1:-5}
+seconds=${1:-3}
 work=build/fuzz
 passed=0 failed=0 skipped=0
 mkdir -p "$work"

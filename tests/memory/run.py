@@ -151,7 +151,7 @@ class Case:
         self.input = None if self.rows else re.search(r'csv\("([^"]*)"\) as', text)[1]
         (self.folder / "main.sbd").write_text(text.lstrip())
         (self.folder / "foreign.c").write_text(FOREIGN.lstrip().replace('#include "foreign.h"\n', ""))
-        subprocess.run([SBC, "main.sbd", "-o", "job"], cwd=self.folder, check=True)
+        subprocess.run([SBC, "main.sbd", "-o", "job", f"--target={ROOT}/tests/least_level.yaml"], cwd=self.folder, check=True)
         self.job = self.folder / "job"
 
     def memories(self):

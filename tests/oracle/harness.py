@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 HERE = pathlib.Path(__file__).parent
+LEAST_LEVEL = f"--target={HERE.parent / 'least_level.yaml'}"
 SBC = os.environ.get("SBC", str(HERE / "../../zig-out/bin/sbc"))
 
 CASES = []
@@ -54,7 +55,7 @@ class Work:
 
     def compile(self, text):
         source = text if isinstance(text, pathlib.Path) else self.put("case.sbd", text)
-        done = subprocess.run([SBC, source, "-o", self.path / "job"], capture_output=True, cwd=self.path)
+        done = subprocess.run([SBC, source, "-o", self.path / "job", LEAST_LEVEL], capture_output=True, cwd=self.path)
         if done.returncode:
             raise Different(f"sbc ends with {done.returncode}\n{done.stderr.decode()}")
 

@@ -117,7 +117,7 @@ def stress(program, data, work, runs, seed):
     job = work / name
     text = program.read_text()
     how = re.search(r"^# compile: (.+)$", text, re.M)
-    compiled = subprocess.run([SBC, program, "-o", job, *(how[1].split() if how else [])], capture_output=True, text=True)
+    compiled = subprocess.run([SBC, program, "-o", job, f"--target={HERE.parent}/least_level.yaml", *(how[1].split() if how else [])], capture_output=True, text=True)
     if compiled.returncode != 0:
         return "it does not compile:\n" + compiled.stderr
     said = re.match(r"# exit: (\d+)", text)
