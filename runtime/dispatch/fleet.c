@@ -3,6 +3,10 @@
 //   drain, SIGTERM ─▶ EVENT_NODE_DRAIN ─▶ what runs there ends ─▶ NODE_IDLE ─▶ STOP ─▶ it ends
 //
 // What the worker has made stays: its arena is the coordinator's. So nothing is done again.
+//
+//   silent ─▶ EVENT_NODE_DRAIN ─▶ heard again ─▶ EVENT_NODE_UP
+//
+// A worker that is silent drains, too. It may come to be idle, and is told nothing.
 #include "runtime/dispatch/lives.h"
 #include "runtime/report.h"
 
@@ -14,6 +18,24 @@ bool fleet_lost_one(Life *life) {
     return lost;
 }
 
+static void tell(Workers *w, NodeId node, EventKind kind) {
+    dispatch_tell(w->d, (Event){.kind = kind, .node = node});
+}
+
+void fleet_mind_silence(Workers *w, NodeId node) {
+    Life *life = &w->lives[node.i];
+    bool silent = w->members[node.i].state == WORKER_SUSPECT;
+    if (silent == life->quiet || !life->up) return;
+    life->quiet = silent;
+    if (silent) {
+        tell(w, node, EVENT_NODE_DRAIN);
+        return;
+    }
+    // A drain that somebody asked for begins anew: it may have ended while nobody listened.
+    tell(w, node, EVENT_NODE_UP);
+    if (life->leaves) tell(w, node, EVENT_NODE_DRAIN);
+}
+
 // Nothing more begins there. A process that has not said a word yet has nothing to end.
 static void leave(Workers *w, NodeId node) {
     Life *life = &w->lives[node.i];
@@ -21,7 +43,7 @@ static void leave(Workers *w, NodeId node) {
     life->leaves = true;
     if (membership_is_live(&w->membership, node)) {
         // Before it is up it has no work, and is told to end instead of coming up.
-        if (life->up) dispatch_tell(w->d, (Event){.kind = EVENT_NODE_DRAIN, .node = node});
+        if (life->up) tell(w, node, EVENT_NODE_DRAIN);
     } else if (w->members[node.i].state != WORKER_SUSPECT) {
         life->stopped = true;
         process_kill(&life->process);
@@ -31,7 +53,7 @@ static void leave(Workers *w, NodeId node) {
 void workers_idle(Workers *w, NodeId node) {
     Life *life = &w->lives[node.i];
     Text nothing = {0};
-    if (!life->leaves || life->stopped) return;
+    if (!life->leaves || life->stopped || life->quiet) return;
     life->stopped = true;
     log_warn(&w->job->log, TROUBLE_WORKER_LEAVES, "worker %u has nothing left to do, and ends",
              node.i);
@@ -75,7 +97,7 @@ static bool come(Workers *w, NodeId node, Trouble *trouble) {
     life->wanted = true;
     if (life->leaves && !life->stopped) {
         life->leaves = false;
-        if (life->up) dispatch_tell(w->d, (Event){.kind = EVENT_NODE_UP, .node = node});
+        if (life->up && !life->quiet) tell(w, node, EVENT_NODE_UP);
         return true;
     }
     State state = w->members[node.i].state;

@@ -1,7 +1,7 @@
 // Lives: what the files of workers share. Nobody else includes it.
 //
 //   workers.c  the lives of workers, and what they say
-//   fleet.c    how many workers there are: drains, growing, shrinking; figures of them
+//   fleet.c    how many workers there are: drains, growing, shrinking, silence; figures of them
 #ifndef SBC_RUNTIME_DISPATCH_LIVES_H
 #define SBC_RUNTIME_DISPATCH_LIVES_H
 
@@ -28,6 +28,7 @@ typedef struct Life {
     uint32_t lives;       // That have begun.
     bool     wanted;      // It is one of those that the job is to have.
     bool     leaves;      // It drains: it is to end once it has nothing to do.
+    bool     quiet;       // It is silent, and the schedule gives it nothing new.
     bool     stopped;     // It has been told to end, with nothing left to do.
     int64_t  limit;       // Of its account.
     int64_t  born;        // When its process began.
@@ -62,6 +63,8 @@ bool life_start(Workers *w, NodeId node);
 bool fleet_lost_one(Life *life);
 // The worker asks to leave in good order.
 void fleet_leaves(Workers *w, NodeId node);
+// Follows what membership holds the worker for: one that is silent begins nothing until it speaks.
+void fleet_mind_silence(Workers *w, NodeId node);
 // Figures of all workers follow what is so now.
 void fleet_note(Workers *w);
 

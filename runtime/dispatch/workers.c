@@ -155,7 +155,7 @@ static void lose(Workers *w, NodeId node) {
     if (!w->d->stop) poison_note(w->poison, node);
     process_kill(&life->process);
     if (w->d->stop || !life->up) return;
-    life->up = false;
+    life->up = life->quiet = false;
     flow_lose(w->d, node);
     life->threads = 0;
     dispatch_tell(w->d, (Event){.kind = EVENT_NODE_LOST, .node = node});
@@ -266,16 +266,20 @@ static void hear(Workers *w, NodeId node, const Frame *frame) {
     if (!good) workers_distrust(w, node, "it said what is no message of this job");
 }
 
+static void hear_member(Workers *w, NodeId node, const Frame *frame) {
+    Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
+    MemberAnswer said = membership_message(&w->membership, node, &message, w->d->now);
+    fleet_mind_silence(w, node);
+    if (said == MEMBER_DELIVER) hear(w, node, frame);
+}
+
 static void on_frame(void *self, PeerId peer, const Frame *frame) {
     Workers *w = self;
     pthread_mutex_lock(&w->d->lock);
     dispatch_clock(w->d);
     NodeId node = node_of_peer(w, peer);
-    Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
     if (!w->closing && node.i > 0 && frame->kind == WIRE_HELLO) hear_hello(w, node, frame);
-    else if (!w->closing && node.i > 0 &&
-             membership_message(&w->membership, node, &message, w->d->now) == MEMBER_DELIVER)
-        hear(w, node, frame);
+    else if (!w->closing && node.i > 0) hear_member(w, node, frame);
     pthread_mutex_unlock(&w->d->lock);
 }
 
@@ -363,6 +367,7 @@ static void on_tick(void *self, int64_t now_ns) {
         NodeId node = {(uint16_t)n};
         answer(w, node, membership_tick(&w->membership, node, w->d->now),
                "it does not answer");
+        fleet_mind_silence(w, node);
         if (membership_is_live(&w->membership, node) && poison_overdue(w->poison, node))
             workers_distrust(w, node, "its foreign code ran longer than the step gives");
         replace(w, node);
