@@ -194,7 +194,16 @@ static Value call_function(Emit *e, Frame *frame, const Expr *x) {
     return (Value){.a = e->lanes ? emit_hot(e, result) : result};
 }
 
+// Null has no text: (nullptr, 0).
+static void judge_text(Emit *e, Frame *frame, const Expr *x, Value value) {
+    Arg args[] = {arg_context(e), arg_pair(value.a, value.b)};
+    Val status = emit_call(e, "sb_foreign_text", e->i32, args, countof(args));
+    fault_of_guard(e, frame, x->span, status);
+}
+
 Value emit_function(Emit *e, Frame *frame, const Expr *x) {
     if (x->fn->traits & FN_BATCH) return batch_result(e, frame, x);
-    return call_function(e, frame, x);
+    Value value = call_function(e, frame, x);
+    if (fn_gives_text(x->fn, x->type)) judge_text(e, frame, x, value);
+    return value;
 }

@@ -94,6 +94,11 @@ static inline bool fn_is_foreign(const FnRef *fn) {
     return (fn->traits & (FN_EXTERN | FN_PYTHON)) == FN_EXTERN;
 }
 
+// Does code of a user give text, which may be no UTF-8? Batches are judged where they are taken.
+static inline bool fn_gives_text(const FnRef *fn, const Type *type) {
+    return fn_is_foreign(fn) && !(fn->traits & FN_BATCH) && type_base(type)->kind == TYPE_STR;
+}
+
 typedef struct Expr {
     ExprOp      op;
     const Type *type;

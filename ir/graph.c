@@ -157,7 +157,8 @@ static uint64_t const_hash(const Type *type, const Const *value) {
 // Can judging the node itself fault, whatever its arguments do?
 static bool faults_alone(const Graph *graph, const Expr *node) {
     if (node->proven) return false;
-    if (node->op == EXPR_CALL) return node->fn->traits & (FN_FALLIBLE | FN_BATCH);
+    if (node->op == EXPR_CALL)
+        return node->fn->traits & (FN_FALLIBLE | FN_BATCH) || fn_gives_text(node->fn, node->type);
     if (!expr_op_faults(node->op)) return false;
     const Type *elem = type_element(graph_at(graph, node->args[0])->type);
     if (node->op == EXPR_REDUCE_SUM) return type_is_integer(elem) && type_bits(elem) == 64;

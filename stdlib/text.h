@@ -8,6 +8,7 @@
 #include "stdlib/text/bytes64.h"
 #include "stdlib/text/encode.h"
 #include "stdlib/text/encoding.h"
+#include "stdlib/text/foreign_text.h"
 #include "stdlib/text/lines.h"
 #include "stdlib/text/list_build.h"
 #include "stdlib/text/not_text.h"

@@ -4,6 +4,7 @@
 
 #include "runtime/memory.h"
 #include "stdlib/arrow.h"
+#include "stdlib/text.h"
 
 #include <ffi.h>
 #include <string.h>
@@ -268,6 +269,11 @@ int32_t eval_call(Eval *eval, const Expr *expr, Value *out) {
     void (*function)(void);
     memcpy(&function, &symbol, sizeof function);
     int32_t status = call(&frame, function, result, by_out, memory);
+    if (status == SB_OK && fn_gives_text(fn, type)) {
+        SbStr said;
+        memcpy(&said, memory, sizeof said);
+        status = sb_foreign_text(&eval->call, said.ptr, said.len);
+    }
     if (status >= SB_FAULT_FIRST) return fault_of_call(eval, expr, status);
     *out = status == SB_NULL ? value_null() : library_get(eval->arena, type, memory);
     sb_scratch_rewind(&eval->call);
