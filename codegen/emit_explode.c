@@ -19,10 +19,27 @@ static void count_none(Emit *e, const Op *op, Block none, Block next) {
 
 // ---- lists --------------------------------------------------------------------------------------
 
+static const Type *element_type(const Op *op, const Op *input) {
+    return type_base(input->columns[op->explode.column].type)->elem;
+}
+
+// What an outer explode takes for the element of a list that has none: its bytes are those of null.
+static Val no_element(Emit *e, const Type *elem) {
+    char name[32];
+    snprintf(name, sizeof name, "no_element_%zu", (size_t)type_size(elem));
+    Val known = LLVMGetNamedGlobal(e->module, name);
+    if (known) return known;
+    return emit_global(e, LLVMConstNull(LLVMArrayType2(e->i8, type_size(elem))), name);
+}
+
 static Value load_exploded(Emit *e, Frame *frame, uint32_t column) {
     const Op *op = frame->op;
     if (column != op->explode.column) return frame_column(e, frame->input[0], column);
-    return emit_load_value(e, op->columns[column].type, frame->entry);
+    const Type *elem = element_type(op, frame->input[0]->op);
+    Value value = emit_load_value(e, elem, frame->entry);
+    if (op->explode.outer && !elem->nullable)
+        value.valid = LLVMBuildICmp(e->b, LLVMIntNE, frame->entry, no_element(e, elem), "");
+    return value;
 }
 
 // A step after it may leave: then it goes on with element `number`.
@@ -38,8 +55,13 @@ static void leave_element(Emit *e, Inside *inside, Val number) {
 
 static void explode_list(Emit *e, Frame *frame, const Op *op, Block next) {
     Value list = frame_column(e, frame, op->explode.column);
-    const Type *elem = op->columns[op->explode.column].type;
+    const Type *elem = element_type(op, frame->op);
     Val len = list.valid ? LLVMBuildSelect(e->b, list.valid, list.b, emit_i64(e, 0), "") : list.b;
+    if (op->explode.outer) {
+        Val empty = LLVMBuildICmp(e->b, LLVMIntEQ, len, emit_i64(e, 0), "");
+        list.a = LLVMBuildSelect(e->b, empty, no_element(e, elem), list.a, "");
+        len = LLVMBuildSelect(e->b, empty, emit_i64(e, 1), len, "");
+    }
     Block some = emit_block(e, "some"), none = emit_block(e, "none"),
           head = emit_block(e, "element");
     Block latch = emit_block(e, "element_next");
@@ -94,7 +116,8 @@ bool explode_cuts(const Emit *e, const Op *op, uint32_t item) {
         const Op *member = graph_op_at(e->graph, s->stage->ops[i]);
         if (member->inputs[0].i != op->id.i) continue;
         consumers++;
-        cutters += member->kind == OP_EXPLODE && member->explode.column == item;
+        cutters += member->kind == OP_EXPLODE && member->explode.column == item &&
+                   !member->explode.outer;
     }
     return consumers == 1 && cutters == 1;
 }

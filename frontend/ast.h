@@ -160,6 +160,7 @@ typedef struct AstStep {
     uint32_t    order_count;
     AstItem    *count;        // TOP: how many rows. PIVOT: whose values become columns. Else null.
     bool        keeps, keeps_last;  // DISTINCT `keep first by`, `keep last by`.
+    bool        outer;        // EXPLODE `outer`: a row without elements stays.
     AstFlow    *other;        // JOIN, UNION, ZIP: the right side.
     JoinKind    join;
     AstExpr   **on_left, **on_right;  // JOIN `on a == b and c == d`: pairs; same count.

@@ -160,6 +160,7 @@ static void print_step(Tree *t, const AstStep *step) {
     print_args(t, step->options, step->option_count);
     print_items(t, "item", step->items, step->item_count);
     if (step->count) print_items(t, "count", step->count, 1);
+    if (step->outer) line(t, "outer", (Text){0});
     if (step->keeps) line(t, step->keeps_last ? "keep last" : "keep first", (Text){0});
     print_items(t, "order", step->order, step->order_count);
     const char *results = step->kind == AST_WINDOW    ? "window"

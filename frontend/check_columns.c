@@ -194,14 +194,17 @@ Flow step_rename(Checker *checker, Flow flow, const AstStep *step) {
     return projected(checker, flow, &out, good, step);
 }
 
-Flow explode_column(Checker *checker, Flow flow, uint32_t column, StepId step, Span span) {
+Flow explode_column(Checker *checker, Flow flow, uint32_t column, bool outer, StepId step,
+                    Span span) {
     const Op *input = graph_op_at(checker->graph, flow.op);
     Column *columns = input->columns;
     uint32_t count = input->column_count;
     Op *op = add_op(checker, OP_EXPLODE, &flow, step, span);
     copy_columns(checker, op, columns, count);
+    const Type *elem = type_base(columns[column].type)->elem;
     op->explode.column = column;
-    op->columns[column].type = type_base(columns[column].type)->elem;
+    op->explode.outer = outer;
+    op->columns[column].type = outer ? type_nullable(elem) : elem;
     return flow;
 }
 
@@ -223,5 +226,6 @@ Flow step_explode(Checker *checker, Flow flow, const AstStep *step) {
         return broken_flow();
     }
     uint32_t column = graph_at(checker->graph, list->value.id)->index;
-    return explode_column(checker, flow, column, make_step(checker, step->span), step->span);
+    return explode_column(checker, flow, column, step->outer, make_step(checker, step->span),
+                          step->span);
 }

@@ -152,7 +152,7 @@ Flow step_unpivot(Checker *checker, Flow flow, const AstStep *step) {
     StepId id = make_step(checker, step->span);
     scope_bind(checker, &wide, step->aggs[0].name.text, rows);
     flow = project(checker, flow, &wide, id, step->span);
-    flow = explode_column(checker, flow, wide.count - 1, id, step->span);
+    flow = explode_column(checker, flow, wide.count - 1, false, id, step->span);
     Scope long_ = scope_of_flow(checker, flow);
     for (uint32_t i = 0; i + 1 < long_.count; i++)
         scope_bind(checker, &out, long_.names[i].name, long_.names[i].value);

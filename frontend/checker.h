@@ -405,8 +405,9 @@ Flow step_rename(Checker *checker, Flow flow, const AstStep *step);
 Flow step_explode(Checker *checker, Flow flow, const AstStep *step);
 // The column that an item names alone; null: reported, or nobody knows the columns.
 Binding *named_column(Checker *checker, Scope *scope, const AstItem *item);
-// The flow with the list in that column exploded.
-Flow explode_column(Checker *checker, Flow flow, uint32_t column, StepId step, Span span);
+// The flow with the list in that column exploded; `outer`: a row without elements stays, with null.
+Flow explode_column(Checker *checker, Flow flow, uint32_t column, bool outer, StepId step,
+                    Span span);
 // Of a pivot, the condition of the item's rows; null: the step is none.
 const AstExpr *pivot_condition(Checker *checker, const AstStep *step, uint32_t item);
 Flow step_pivot(Checker *checker, Flow flow, const AstStep *step);

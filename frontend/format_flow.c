@@ -184,8 +184,12 @@ static void format_step(Page *page, const AstStep *step) {
     bool bare = step->kind == AST_DISTINCT && !step->item_count;
     if (!bare) page_put(page, " ");
     switch (step->kind) {
+    case AST_EXPLODE:
+        if (step->outer) page_put(page, "outer ");
+        put_items(page, step);
+        break;
     case AST_WHERE: case AST_DERIVE: case AST_SELECT: case AST_DROP: case AST_RENAME:
-    case AST_EXPLODE: case AST_SORT: case AST_LIMIT: case AST_SKIP:
+    case AST_SORT: case AST_LIMIT: case AST_SKIP:
         put_items(page, step);
         break;
     case AST_DISTINCT: put_distinct(page, step); break;

@@ -181,8 +181,10 @@ static void parse_rename(Parser *p, AstStep *step) {
     step->item_count = (uint32_t)items.count;
 }
 
-// explode = "explode" NAME
+// explode = "explode" ["outer"] NAME       (`explode outer` alone: of a column of that name)
 static void parse_explode(Parser *p, AstStep *step) {
+    step->outer = parser_at_word(p, "outer") && parser_ahead(p, 1, TOKEN_WORD);
+    if (step->outer) parser_take(p);
     Name name = parser_expect_name(p, "the name of a list column");
     one_item(p, step, (AstItem){.value = name_expr(p, name), .span = name.span});
 }

@@ -286,7 +286,7 @@ typedef struct Op {
         SourceOp source;
         struct { ExprId pred; } filter;
         struct { NamedExpr *items; uint32_t count; } project;  // items[i] computes columns[i].
-        struct { uint32_t column; } explode;
+        struct { uint32_t column; bool outer; } explode;  // outer: null where there is no element.
         struct { NamedExpr *keys; uint32_t key_count; Agg *aggs; uint32_t agg_count; } group;
         struct { SortKey *keys; uint32_t count; } sort;
         struct { ExprId count, skip; } limit;   // i64 over parameters. EXPR_NONE: all, or 0.

@@ -459,7 +459,10 @@ static void print_body(Printer *to, const Op *op) {
         for (uint32_t i = 0; i < op->project.count; i++)
             print_named(to, "item", &op->project.items[i]);
         break;
-    case OP_EXPLODE: text_buf_format(to->buf, "    list %u\n", op->explode.column); break;
+    case OP_EXPLODE:
+        text_buf_format(to->buf, "    list %u%s\n", op->explode.column,
+                        op->explode.outer ? " outer" : "");
+        break;
     case OP_GROUP:
         for (uint32_t i = 0; i < op->group.key_count; i++)
             print_named(to, "key", &op->group.keys[i]);

@@ -411,6 +411,7 @@ static bool op_line(Block *block) {
     case OP_EXPLODE:
         if (!reader_accept(reader, "list")) return false;
         op->explode.column = reader_u32(reader);
+        op->explode.outer = reader_accept(reader, "outer");
         return true;
     case OP_GROUP: return group_line(block);
     case OP_SORT: return sort_line(block);

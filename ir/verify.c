@@ -78,10 +78,14 @@ static void check_explode(Verifier *verifier) {
     const Op *op = verifier->op, *input = input_of(verifier, 0);
     uint32_t column = op->explode.column;
     bool inside = column < op->column_count && column < input->column_count;
-    WANT(inside && input->columns[column].type->kind == TYPE_LIST, "column %u is no list", column);
-    if (inside && input->columns[column].type->kind == TYPE_LIST)
-        WANT(op->columns[column].type == input->columns[column].type->elem,
+    const Type *list = inside ? input->columns[column].type : nullptr;
+    bool good = list && type_base(list)->kind == TYPE_LIST;
+    WANT(good, "column %u is no list", column);
+    if (good) {
+        const Type *elem = type_base(list)->elem;
+        WANT(op->columns[column].type == (op->explode.outer ? type_nullable(elem) : elem),
              "column %u is no element of the list", column);
+    }
     check_same(verifier, column);
 }
 

@@ -50,13 +50,14 @@ void explode_advance(Job *job, Node *node) {
     }
     const Value *list = &from->values[op->explode.column];
     uint32_t count = list->is_null ? 0 : list->item_count;
-    if (!count) node->counts.filtered++;
-    else node->counts.made += count - 1;
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t rows = count || !op->explode.outer ? count : 1;
+    if (!rows) node->counts.filtered++;
+    else node->counts.made += rows - 1;
+    for (uint32_t i = 0; i < rows; i++) {
         Row *row = row_like(job, op, from);
         memcpy(row->values, from->values, op->column_count * sizeof *row->values);
         memcpy(row->raws, from->raws, op->column_count * sizeof *row->raws);
-        row->values[op->explode.column] = list->items[i];
+        row->values[op->explode.column] = i < count ? list->items[i] : value_null();
         row->raws[op->explode.column] = (Text){0};
         row->identity = sb_hash_word(from->identity, i);
         node_add(job, node, row);

@@ -397,8 +397,9 @@ class Maker:
             return (f"derive {name} = split({named(old)}, \" \") | explode {name}", [], "")
         at = self.pick(lists)
         name, kind, _ = flow.columns[at]
-        flow.columns[at] = (name, kind[1], kind[2])
-        return ("explode ", [named(name)], "")
+        outer = self.random.random() < 0.4
+        flow.columns[at] = (name, kind[1], kind[2] or outer)
+        return ("explode outer " if outer else "explode ", [named(name)], "")
 
     # ---- breakers ------------------------------------------------------------------------------
 

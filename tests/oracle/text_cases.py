@@ -195,6 +195,8 @@ def json_explodes(work):
     r = random.Random(12)
     rows = [{"id": i, "l": None if r.random() < 0.2 else [r.choice(PIECES) for _ in range(r.randint(0, 4))]} for i in range(1500)]
     path = work.put("t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    got = work.rows('read jsonl("t.jsonl") as { id: i64, l: [str]? } | explode outer l | write jsonl("out.jsonl")')
+    expect(polars.read_ndjson(path).explode("l", empty_as_null=True, keep_nulls=True).rows(), got)
     got = work.rows('read jsonl("t.jsonl") as { id: i64, l: [str]? } | explode l | write jsonl("out.jsonl")')
     frame = polars.read_ndjson(path).filter(polars.col("l").list.len() > 0).explode("l")
     expect(frame.rows(), got)
