@@ -287,6 +287,23 @@ int32_t sb_quantile_decimal_end(SbCall *call, const SbSample *state, const SbTyp
 SAMPLED(sb_median_decimal)
 int32_t sb_median_decimal_end(SbCall *call, const SbSample *state, const SbType *type,
                               double *out);
+
+// The third and the fourth moment about the mean (aggregate_shape.c).
+#define SHAPE(name)                                                                               \
+    CALLED(sb_##name##_f64, SbSample, double)                                                     \
+    int32_t sb_##name##_f64_end(SbCall *call, const SbSample *state, double *out);                \
+    CALLED(sb_##name##_i64, SbSample, int64_t)                                                    \
+    int32_t sb_##name##_i64_end(SbCall *call, const SbSample *state, double *out);                \
+    CALLED(sb_##name##_u64, SbSample, uint64_t)                                                   \
+    int32_t sb_##name##_u64_end(SbCall *call, const SbSample *state, double *out);                \
+    SAMPLED(sb_##name##_decimal)                                                                  \
+    int32_t sb_##name##_decimal_end(SbCall *call, const SbSample *state, const SbType *type,      \
+                                    double *out);
+SHAPE(skewness)
+SHAPE(skewness_pop)
+SHAPE(kurtosis)
+SHAPE(kurtosis_pop)
+#undef SHAPE
 #undef SAMPLED
 
 // Exact sums of x and of its squares.

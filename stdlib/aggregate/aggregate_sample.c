@@ -51,14 +51,19 @@ uint64_t *sb_sort_keys(uint64_t *keys, uint64_t *spare, uint64_t count) {
     return keys;
 }
 
+const uint64_t *sb_sample_sorted(SbCall *call, const SbSample *state) {
+    int64_t bytes = (int64_t)(state->count * sizeof(uint64_t));
+    uint64_t *keys = sb_alloc(call, bytes), *spare = keys ? sb_alloc(call, bytes) : nullptr;
+    if (!spare) return nullptr;
+    for (uint64_t i = 0; i < state->count; i++) keys[i] = sb_sample_key(state->values[i]);
+    return sb_sort_keys(keys, spare, state->count);
+}
+
 int32_t sb_quantile_f64_end(SbCall *call, const SbSample *state, double fraction, double *out) {
     if (state->count == 0) return SB_NULL;
     if (!(fraction >= 0 && fraction <= 1)) return SB_FAULT_BAD_ARGUMENT;
-    int64_t bytes = (int64_t)(state->count * sizeof(uint64_t));
-    uint64_t *keys = sb_alloc(call, bytes), *spare = keys ? sb_alloc(call, bytes) : nullptr;
-    if (!spare) return SB_FAULT_TOO_LARGE;
-    for (uint64_t i = 0; i < state->count; i++) keys[i] = sb_sample_key(state->values[i]);
-    keys = sb_sort_keys(keys, spare, state->count);
+    const uint64_t *keys = sb_sample_sorted(call, state);
+    if (!keys) return SB_FAULT_TOO_LARGE;
     double place = fraction * (double)(state->count - 1);
     uint64_t at = (uint64_t)place;
     if (at >= state->count - 1) at = state->count - 1;

@@ -20,6 +20,11 @@ static inline double sb_sample_value(uint64_t key) {
     return x;
 }
 
+struct SbCall;
+struct SbSample;
+// The keys of all values in order, one at least; nullptr: no memory.
+const uint64_t *sb_sample_sorted(struct SbCall *call, const struct SbSample *state);
+
 // Sorts `count` keys, one at least. The result is `keys` or `spare`, which has as many places.
 uint64_t *sb_sort_keys(uint64_t *keys, uint64_t *spare, uint64_t count);
 
