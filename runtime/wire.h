@@ -5,6 +5,7 @@
 //   made        what came of it: a partition, or why there is none
 //   flushed     what a worker has put into breakers
 //   welcome     what a worker is told of the job before its first task
+//   rows        bytes of arenas, to a worker of another machine and from it
 //
 // Called by runtime/dispatch, which runs tasks in workers, and by runtime/serve, which is the
 // worker. Frames travel by runtime/worker.
@@ -28,6 +29,7 @@
 
 #include "runtime/wire/flushed.h"
 #include "runtime/wire/made.h"
+#include "runtime/wire/rows.h"
 #include "runtime/wire/trial.h"
 #include "runtime/wire/welcome.h"
 

@@ -145,17 +145,31 @@ bool spill_enter(Spill *spill, const SpillPlace *place, SbMemory *memory, Troubl
                        strerror(errno));
 }
 
-bool spill_find_file(Spill *spill, uint32_t file) {
+static bool open_worker_file(Spill *spill, uint32_t file, int flags) {
     char name[16];
     if (file < spill->threads || file >= spill->files)
         return spill_fail(spill, TROUBLE_SPILL_READ, "there is no file %u of workers", file);
     SpillWriter *writer = &spill->writers[file];
     if (writer->fd >= 0) return true;
     snprintf(name, sizeof name, "%u", file);
-    writer->fd = openat(spill->folder, name, O_RDWR | O_CLOEXEC);
+    writer->fd = openat(spill->folder, name, O_RDWR | O_CLOEXEC | flags, 0600);
     if (writer->fd >= 0) return posix_fadvise(writer->fd, 0, 0, POSIX_FADV_RANDOM), true;
     return file_failed(spill, TROUBLE_SPILL_READ, "open", file);
 }
+
+bool spill_begin_file(Spill *spill, uint32_t number, int64_t from) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", number);
+    int fd = openat(spill->folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool good = fd >= 0 && ftruncate(fd, from) == 0;
+    if (!good)
+        spill_fail(spill, TROUBLE_SPILL_FOLDER, "cannot create '%s/%s': %s", spill->path, name,
+                   strerror(errno));
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+bool spill_find_file(Spill *spill, uint32_t file) { return open_worker_file(spill, file, 0); }
 
 static void close_folder(Spill *spill) {
     if (spill->folder < 0) return;
@@ -282,6 +296,12 @@ static bool write_all(Spill *spill, uint32_t thread, const char *bytes, int64_t 
         len -= put;
     }
     return true;
+}
+
+bool spill_place_bytes(Spill *spill, uint32_t file, int64_t at, SbStr bytes) {
+    if (!spill_make(spill) || !open_worker_file(spill, file, O_CREAT)) return false;
+    spill->writers[file].at = at;
+    return write_all(spill, file, bytes.ptr, bytes.len);
 }
 
 static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {

@@ -90,8 +90,14 @@ typedef struct SpillPlace {
 // Instead of spill_open, in a process that joins. What an earlier process has put into its files
 // stays. False: *trouble.
 bool spill_enter(Spill *spill, const SpillPlace *place, SbMemory *memory, Trouble *trouble);
+// Makes a file of that name in the folder, as long as `from`, for a process that joins.
+bool spill_begin_file(Spill *spill, uint32_t name, int64_t from);
 // Opens the file of a process that joined, to read its runs. False: spill->failed.
 bool spill_find_file(Spill *spill, uint32_t file);
+
+// Puts bytes of a run of such a process into its file, which this process makes: the process is of
+// another machine. False: spill->failed.
+bool spill_place_bytes(Spill *spill, uint32_t file, int64_t at, SbStr bytes);
 
 // Zeroes that lie in a file of the folder, which the system writes back where memory is short; so
 // nothing is charged. munmap() gives them back. nullptr: spill->failed.

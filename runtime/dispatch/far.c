@@ -63,6 +63,7 @@ void far_ask(Dispatch *d, Flow *flow) {
         return;
     }
     fill_ask(d, flow, &ask);
+    far_send_rows(d, flow, &ask);
     wire_put_ask(&text, flow->run->stage, &ask);
     flow->far_thread = workers_take_thread(d->own->workers, flow->place);
     tell_begin(&d->observers, flow->far_thread, WORK_TASK, flow->run->index);
@@ -163,7 +164,9 @@ static bool take_partition(Dispatch *d, Flow *flow, Unpack *from) {
     const TaskSetup *setup = &flow->run->setup;
     uint32_t terminals = setup->stage->terminal_count;
     bool good = wire_get_partition(from, flow->into, setup, rows, &blocks) &&
-                wire_check(workers_space(d->own->workers), flow->place.i, &blocks, rows, terminals);
+                wire_check(workers_space(d->own->workers), flow->place.i, &blocks, rows,
+                           terminals) &&
+                workers_own(d->own->workers, flow->place, &blocks);
     bool troubled = good && unpack_number(from) != 0;
     good = good && !from->bad && (!troubled || wire_get_trouble(from, &flow->task->trouble));
     if (!good) workers_distrust(d->own->workers, flow->place, "what it made is not in its memory");

@@ -8,6 +8,8 @@ static inline bool flow_is_far(const Flow *flow) { return flow->place.i > 0; }
 
 // Asks the worker for the next partition of the flow. It answers later (far_take).
 void far_ask(Dispatch *d, Flow *flow);
+// far_rows.c: a worker of another machine gets what it is to read.
+void far_send_rows(Dispatch *d, const Flow *flow, const Ask *ask);
 // The partition that the worker answered with, as if the flow had made it here; nullptr: there is
 // none. Then the flow has to ask for memory (flow->need), or the job ends, or the worker is lost.
 Partition *far_take(Dispatch *d, Flow *flow, int64_t *busy);

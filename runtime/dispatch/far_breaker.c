@@ -167,7 +167,8 @@ bool far_hear_flushed(Dispatch *d, NodeId node, Unpack *from) {
     Flushed flushed;
     bool good = wire_get_flushed(from, &flushed) && d->own->flushes &&
                 wire_check_flushed(workers_space(d->own->workers), node.i, d->what, &flushed) &&
-                flush_of(d, flushed.stage, node)->asked;
+                flush_of(d, flushed.stage, node)->asked &&
+                workers_own(d->own->workers, node, &flushed.blocks);
     if (good) take(d, node, &flushed);
     StageId stage = {(uint16_t)flushed.stage};
     wire_close_flushed(&flushed);

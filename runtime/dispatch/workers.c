@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 // Parts of the silence after which a worker is lost.
 enum : int64_t { SUSPECT_PART = 5, PING_PART = 20, SLEPT_PART = 10 };
@@ -23,7 +24,7 @@ enum : int64_t {
     STOP_WAIT = 200 * MILLISECOND,
     QUEUE_BYTES = 256 << 20,
 };
-static int64_t lose_after(const Workers *w) {
+int64_t lives_timeout(const Workers *w) {
     enum : int64_t { MICROSECOND = 1000 };
     return w->job->ask.options.worker_timeout_us * MICROSECOND;
 }
@@ -60,6 +61,7 @@ static void let_rows_go(FarRows *rows) {
     if (alive->prior) alive->prior->next = alive->next;
     else w->alive = alive->next;
     if (alive->next) alive->next->prior = alive->prior;
+    joins_give(w, alive->node, &alive->blocks);
     if (membership_is_there(&w->membership, alive->node)) {
         Text text = {0};
         wire_put_blocks(&text, &alive->blocks);
@@ -73,11 +75,16 @@ FarRows *workers_rows(Workers *w, NodeId node, WireBlocks *blocks) {
     Alive *alive = malloc(sizeof *alive);
     if (!alive) return nullptr;
     *alive = (Alive){.rows = {.holders = 1, .let_go = let_rows_go}, .workers = w,
-                     .next = w->alive, .blocks = *blocks, .node = node};
+                     .next = w->alive, .blocks = *blocks, .node = node,
+                     .life = w->lives[node.i].lives};
     if (w->alive) w->alive->prior = alive;
     w->alive = alive;
     *blocks = (WireBlocks){0};
     return &alive->rows;
+}
+
+bool workers_own(Workers *w, NodeId node, const WireBlocks *blocks) {
+    return joins_own(w, node, blocks);
 }
 
 const ArenaSpace *workers_space(const Workers *w) { return &w->space; }
@@ -114,13 +121,14 @@ bool life_start(Workers *w, NodeId node) {
     return life->connected;
 }
 
-static void welcome(Workers *w, NodeId node) {
+void lives_welcome(Workers *w, NodeId node) {
     const WorkerPlan *plan = &w->job->machine.workers;
     Text text = {0};
     Welcome is = {.memory = plan->memory, .block_max = w->job->machine.memory.block_max,
                   .partition = w->job->ask.options.partition,
                   .threads = job_worker_threads(w->job, node.i)};
     far_fills_welcome(w->d, node, &is);
+    if (lives_is_place(w, node)) joins_welcome(w, node, &is);
     wire_put_welcome(&text, &is, w->job->ask.what, w->job->io.sources);
     WireBlocks blocks = {0};
     for (const Alive *alive = w->alive; alive; alive = alive->next) {
@@ -154,6 +162,7 @@ static void lose(Workers *w, NodeId node) {
     if (w->closing) return;
     if (!w->d->stop) poison_note(w->poison, node);
     process_kill(&life->process);
+    if (lives_is_place(w, node)) links_end(w->links, life->peer);
     if (w->d->stop || !life->up) return;
     life->up = life->quiet = false;
     flow_lose(w->d, node);
@@ -192,7 +201,7 @@ static NodeId node_of_peer(const Workers *w, PeerId peer) {
 }
 
 // It has tried all that its last lives ended, and works from now on, unless it was to leave.
-static void bring_up(Workers *w, NodeId node) {
+void lives_bring_up(Workers *w, NodeId node) {
     Life *life = &w->lives[node.i];
     Text nothing = {0};
     life->stopped = !life->wanted || life->leaves;
@@ -226,8 +235,8 @@ static void hear_hello(Workers *w, NodeId node, const Frame *frame) {
         return;
     }
     if (membership_hello(&w->membership, node, w->d->now) != MEMBER_WELCOME) return;
-    welcome(w, node);
-    if (!poison_begin(w->poison, node)) bring_up(w, node);
+    lives_welcome(w, node);
+    if (!poison_begin(w->poison, node)) lives_bring_up(w, node);
 }
 
 // What the fresh life tried for its last one is over.
@@ -235,7 +244,7 @@ static bool hear_tried(Workers *w, NodeId node, Unpack *from) {
     bool acquits;
     if (!poison_tried(w->poison, node, from, &acquits)) return false;
     if (acquits && !count_end(w, node)) return true;
-    if (!poison_try(w->poison, node)) bring_up(w, node);
+    if (!poison_try(w->poison, node)) lives_bring_up(w, node);
     return true;
 }
 
@@ -260,26 +269,65 @@ static void hear(Workers *w, NodeId node, const Frame *frame) {
     case WIRE_FLUSHED: good = far_hear_flushed(w->d, node, &from); break;
     case WIRE_TRIED: good = hear_tried(w, node, &from); break;
     case WIRE_PONG: break;
+    case WIRE_READY: good = joins_ready(w, node); break;
+    case WIRE_CANNOT: good = joins_cannot(w, node, &from); break;
+    case WIRE_RUN: good = joins_run(w, node, &from); break;
     case WIRE_LEAVES: fleet_leaves(w, node); break;
     default: good = false;
     }
     if (!good) workers_distrust(w, node, "it said what is no message of this job");
 }
 
-static void hear_member(Workers *w, NodeId node, const Frame *frame) {
+// Bytes for which nobody else needs the lock: only this thread ends the life whose they are.
+typedef struct Copy {
+    RowRange    to;
+    const char *bytes;
+} Copy;
+
+static Copy take_block(Workers *w, NodeId node, const Frame *frame) {
+    Unpack from = {frame->bytes, frame->bytes + frame->len, false};
+    Copy copy = {0};
+    if (joins_block(w, node, &from, &copy.to, &copy.bytes)) return copy;
+    workers_distrust(w, node, "what it made is not in its memory");
+    return (Copy){0};
+}
+
+// Has the worker a block for us? It is in *copy; all else is heard here.
+static void hear_member(Workers *w, NodeId node, const Frame *frame, Copy *copy) {
     Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
     MemberAnswer said = membership_message(&w->membership, node, &message, w->d->now);
     fleet_mind_silence(w, node);
-    if (said == MEMBER_DELIVER) hear(w, node, frame);
+    if (said != MEMBER_DELIVER) return;
+    if (frame->kind == WIRE_BLOCK) *copy = take_block(w, node, frame);
+    else hear(w, node, frame);
 }
 
 static void on_frame(void *self, PeerId peer, const Frame *frame) {
     Workers *w = self;
+    Copy copy = {0};
     pthread_mutex_lock(&w->d->lock);
     dispatch_clock(w->d);
     NodeId node = node_of_peer(w, peer);
-    if (!w->closing && node.i > 0 && frame->kind == WIRE_HELLO) hear_hello(w, node, frame);
-    else if (!w->closing && node.i > 0) hear_member(w, node, frame);
+    bool hello = frame->kind == WIRE_HELLO;
+    if (!w->closing && node.i == 0 && hello) joins_hello(w, peer, frame);
+    else if (!w->closing && node.i > 0) hear_member(w, node, frame, &copy);
+    pthread_mutex_unlock(&w->d->lock);
+    if (copy.to.bytes > 0) memcpy(copy.to.at, copy.bytes, (size_t)copy.to.bytes);
+}
+
+static void on_opened(void *self, PeerId peer) {
+    Workers *w = self;
+    pthread_mutex_lock(&w->d->lock);
+    dispatch_clock(w->d);
+    joins_opened(w, peer);
+    pthread_mutex_unlock(&w->d->lock);
+}
+
+static void on_refused(void *self, LinkEnd why, const char *text) {
+    (void)why;
+    Workers *w = self;
+    pthread_mutex_lock(&w->d->lock);
+    joins_turned(w, text);
     pthread_mutex_unlock(&w->d->lock);
 }
 
@@ -292,6 +340,8 @@ static void on_closed(void *self, PeerId peer, LinkEnd why, const char *text) {
     if (node.i > 0) {
         w->lives[node.i].connected = false;
         answer(w, node, membership_closed(&w->membership, node), text);
+    } else {
+        joins_closed(w, peer);
     }
     pthread_mutex_unlock(&w->d->lock);
 }
@@ -310,6 +360,10 @@ static void begin_again(Workers *w, NodeId node, bool excused) {
 }
 
 static void replace(Workers *w, NodeId node) {
+    if (lives_is_place(w, node)) {
+        joins_replace(w, node);
+        return;
+    }
     Life *life = &w->lives[node.i];
     State state = w->members[node.i].state;
     bool gone = state == WORKER_LOST && !life->connected && !life->losing;
@@ -326,7 +380,7 @@ static void watch_birth(Workers *w, NodeId node) {
     State state = w->members[node.i].state;
     if (state != WORKER_ABSENT && state != WORKER_REAPED) return;
     if (life->process.pid == 0) return;
-    if (life->born > 0 && w->d->now - life->born > lose_after(w)) {
+    if (life->born > 0 && w->d->now - life->born > lives_timeout(w)) {
         life->born = 0;
         describe_end(w, node.i, "it does not answer");
         process_kill(&life->process);
@@ -338,7 +392,7 @@ static void ping(Workers *w, NodeId node) {
     Life *life = &w->lives[node.i];
     const Member *member = &w->members[node.i];
     if (!membership_is_there(&w->membership, node)) return;
-    int64_t after = lose_after(w) / PING_PART;
+    int64_t after = lives_timeout(w) / PING_PART;
     if (w->d->now - member->heard < after || w->d->now - life->pinged < after) return;
     Text nothing = {0};
     life->pinged = w->d->now;
@@ -348,7 +402,7 @@ static void ping(Workers *w, NodeId node) {
 // A coordinator that stood still, as its machine did, knows nothing of how long others are silent.
 static void mind_sleep(Workers *w) {
     int64_t away = w->d->now - w->ticked;
-    bool slept = w->ticked > 0 && away > lose_after(w) / SLEPT_PART;
+    bool slept = w->ticked > 0 && away > lives_timeout(w) / SLEPT_PART;
     w->ticked = w->d->now;
     if (!slept) return;
     membership_slept(&w->membership, away);
@@ -374,6 +428,7 @@ static void on_tick(void *self, int64_t now_ns) {
         watch_birth(w, node);
         ping(w, node);
     }
+    if (!w->closing) joins_tick(w);
     // Once it closes, who reaps the processes holds no lock.
     if (!w->closing) fleet_note(w);
     pthread_mutex_unlock(&w->d->lock);
@@ -395,8 +450,18 @@ static bool make_space(Workers *w) {
 
 static bool open_links(Workers *w) {
     LinksSetup setup = {.calls = {.frame = on_frame, .closed = on_closed, .tick = on_tick},
-                        .self = w, .tick_ns = TICK, .timeout_ns = lose_after(w),
+                        .self = w, .tick_ns = TICK, .timeout_ns = lives_timeout(w),
                         .queue_bytes_max = QUEUE_BYTES, .peers_max = w->count};
+    LinkKey key;
+    bool has_key = false;
+    if (w->own < w->count - 1) {
+        if (!joins_key(&w->job->ask.options, &key, &has_key, &w->job->trouble)) return false;
+        setup.calls.opened = on_opened;
+        setup.calls.refused = on_refused;
+        setup.makes = join_makes;
+        setup.key = has_key ? &key : nullptr;
+        setup.peers_max += GUESTS_MAX;
+    }
     w->links = links_open(&setup, &w->job->trouble);
     return w->links;
 }
@@ -408,18 +473,19 @@ bool workers_open(Dispatch *d, Workers **workers) {
     Workers *w = *workers = calloc(1, sizeof *w);
     if (!w) return trouble_no_memory(&job->trouble, "for workers");
     *w = (Workers){.d = d, .job = job, .count = plan->count + 1,
+                   .own = plan->count - plan->places,
                    .restarts = job->ask.options.worker_restarts};
     w->members = calloc(w->count, sizeof *w->members);
     w->lives = calloc(w->count, sizeof *w->lives);
     if (!w->members || !w->lives) return trouble_no_memory(&job->trouble, "for workers");
     membership_init(&w->membership, w->members, w->count,
-                    (MemberTimes){lose_after(w) / SUSPECT_PART, lose_after(w)});
+                    (MemberTimes){lives_timeout(w) / SUSPECT_PART, lives_timeout(w)});
     w->poison = poison_open(d, w, w->count, plan->threads);
     if (!w->poison) return trouble_no_memory(&job->trouble, "for workers");
-    if (!make_space(w) || !open_links(w)) return false;
+    if (!make_space(w) || !open_links(w) || !joins_open(w)) return false;
     bool good = true;
     pthread_mutex_lock(&d->lock);
-    for (uint32_t n = 1; n < w->count && good; n++) {
+    for (uint32_t n = 1; n <= w->own && good; n++) {
         w->lives[n].wanted = n <= plan->begins;
         if (w->lives[n].wanted) good = life_start(w, (NodeId){(uint16_t)n});
     }
@@ -432,6 +498,20 @@ void workers_await(Workers *w) {
         NodeId node = {(uint16_t)n};
         if (!membership_is_live(&w->membership, node))
             dispatch_tell(w->d, (Event){.kind = EVENT_NODE_LOST, .node = node});
+    }
+}
+
+// Who was told to stop closes the connection: until then the word may be on its way.
+static void see_places_off(Workers *w) {
+    enum : int64_t { LOOK = MILLISECOND };
+    enum { MICROS = 1000 };
+    for (int64_t waited = 0; waited < STOP_WAIT; waited += LOOK) {
+        bool any = false;
+        pthread_mutex_lock(&w->d->lock);
+        for (uint32_t n = w->own + 1; n < w->count; n++) any |= w->lives[n].connected;
+        pthread_mutex_unlock(&w->d->lock);
+        if (!any) return;
+        usleep(LOOK / MICROS);
     }
 }
 
@@ -448,7 +528,9 @@ void workers_close(Workers *w) {
         process_kill(process);
         process_reap(process, INT64_MAX);
     }
+    if (w->links) see_places_off(w);
     if (w->links) links_close(w->links);
+    joins_close(w);
     poison_close(w->poison);
     while (w->alive) {
         Alive *next = w->alive->next;

@@ -83,7 +83,7 @@ void exchange_print(const FlowParts *of, uint32_t threads, Text *text) {
     parts.machine = &machine;
     parts.journaled = of->ask->options.resume;
     machine.workers = flow_job_workers(of->ask, of->edges);
-    machine.workers.threads = threads;
+    machine.workers.threads = machine.workers.own_threads = machine.workers.place_threads = threads;
     machine.workers.ledger = ENOUGH;
     FlowPlan *plan = malloc(sizeof *plan);
     bool known = plan && machine.workers.count > 0 &&

@@ -45,7 +45,17 @@ WorkerPlan flow_job_workers(const JobAsk *ask, const Edge *edges) {
         return (WorkerPlan){0};
     // Foreign code is ended with its process: one is needed even if nobody asked for it.
     bool own = timeouts && wanted->count == 0;
-    return (WorkerPlan){.count = own ? 1 : wanted->most, .begins = own ? 1 : wanted->count};
+    uint32_t places = timeouts ? 0 : wanted->places;
+    return (WorkerPlan){.count = (own ? 1 : wanted->most) + places,
+                        .begins = own ? 1 : wanted->count, .places = places};
+}
+
+const char *flow_job_why_alone(const JobAsk *ask, const Edge *edges) {
+    if (has_limits(ask, edges)) return "a job with a limit runs its tasks itself";
+    if (flow_job_has_timeouts(ask->what)) return "only workers of this machine keep time limits";
+    return may_have_workers(ask, edges) ? nullptr
+                                        : "a job that writes to standard output runs its tasks "
+                                          "itself";
 }
 
 bool flow_job_keeps(const JobAsk *ask, const Edge *edges) {
@@ -118,8 +128,11 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
                                .streams = parts->streams, .limited = parts->limited,
                                .leaves = parts->leaves, .completes = of->resumed,
                                .workers = machine->workers.count,
-                               .worker_cpus = machine->workers.threads * WHOLE,
-                               .timed_only = of->ask->options.workers.count == 0,
+                               .places = machine->workers.places,
+                               .worker_cpus = machine->workers.own_threads * WHOLE,
+                               .place_cpus = machine->workers.place_threads * WHOLE,
+                               .timed_only = of->ask->options.workers.count == 0 &&
+                                             machine->workers.places == 0,
                                .kinds = of->ask->options.workers.kinds,
                                .fills_leave = !of->journaled,
                                .covered_max = machine->workers.covered_max,

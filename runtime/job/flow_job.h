@@ -43,6 +43,8 @@ bool flow_job_keeps(const JobAsk *ask, const Edge *edges);
 // and made again, by the process of the job. So are those of standard output, whose reader may
 // leave; only foreign code with a time limit runs in a worker all the same.
 WorkerPlan flow_job_workers(const JobAsk *ask, const Edge *edges);
+// Why no worker of another machine has anything to do for the job; nullptr: it has.
+const char *flow_job_why_alone(const JobAsk *ask, const Edge *edges);
 // Has foreign code of some stage a time limit?
 bool flow_job_has_timeouts(const SbJob *what);
 

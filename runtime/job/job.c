@@ -48,7 +48,9 @@ RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder orde
 
 uint32_t job_worker_threads(const Job *job, uint32_t worker) {
     const WorkerKind *kinds = job->ask.options.workers.kinds;
-    if (!kinds) return job->machine.workers.threads;
+    const WorkerPlan *plan = &job->machine.workers;
+    if (worker > plan->count - plan->places) return plan->place_threads;
+    if (!kinds) return plan->own_threads;
     const SbJob *what = job->ask.what;
     const WorkerKind *kind = &kinds[worker - 1];
     Slots slots = {.job = what, .cpus = kind->cpus * WHOLE};

@@ -253,10 +253,12 @@ bool memory_plan_share_out(Job *job, uint32_t threads) {
     machine->memory_total = machine->memory_whole;
     *workers = flow_job_workers(&job->ask, job->breakers.edges);
     if (workers->count == 0) return true;
-    workers->threads = threads > workers->count ? threads / workers->count : 1;
-    for (uint32_t w = 0; options->workers.kinds && w < workers->count; w++) {
-        uint32_t own = job_worker_threads(job, w + 1);
-        if (w == 0 || own > workers->threads) workers->threads = own;
+    uint32_t own = workers->count - workers->places, cpus = options->workers.place_cpus;
+    workers->own_threads = own > 0 && threads > own ? threads / own : 1;
+    workers->place_threads = cpus ? cpus : threads;
+    for (uint32_t w = 0; w < workers->count; w++) {
+        uint32_t each = job_worker_threads(job, w + 1);
+        if (each > workers->threads) workers->threads = each;
     }
     const char *flush = getenv("SBC_TEST_FLUSH");
     workers->covered_max = flush ? (uint32_t)strtoul(flush, nullptr, 10) : 0;

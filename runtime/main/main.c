@@ -275,7 +275,8 @@ static bool open_gpu(Job *job) {
     const SbStage *first = first_for_gpu(ask->what);
     if (!first || ask->options.device == DEVICE_ONLY_CPU) return true;
     char why[GPU_WHY_BYTES] = "worker processes have none";
-    if (!ask->options.workers.count) job->machine.gpu = gpu_open(ask->what, why);
+    if (!ask->options.workers.count && !ask->options.workers.places)
+        job->machine.gpu = gpu_open(ask->what, why);
     if (job->machine.gpu) return true;
     if (ask->options.device == DEVICE_ONLY_GPU)
         return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
@@ -341,6 +342,9 @@ static bool open_job(Job *job) {
     uint32_t threads = slots_threads(&job->machine.slots);
     job->breakers.lanes = job_lanes(job->ask.what, &job->ask.options, threads);
     if (!job_start_python(job, threads)) return false;
+    const char *alone = options->listen ? flow_job_why_alone(&job->ask, job->breakers.edges)
+                                        : nullptr;
+    if (alone) log_warn(&job->log, TROUBLE_JOIN_NONE, "no worker can join: %s", alone);
     if (!memory_plan_share_out(job, threads) || !memory_plan_set(job, threads)) return false;
     Trouble over = {0};
     if (memory_plan_over(options, &over)) log_warn(&job->log, over.kind, "%s", over.text);
@@ -657,10 +661,14 @@ static bool run_stages(Job *job) {
     return ran;
 }
 
+// `inherited`: nullptr of a worker that joins.
 static int run_worker(Job *job, const Inherited *inherited) {
     bool planned = open_plan(job);
     job_open_python(job, UINT32_MAX);  // The coordinator has tried the functions.
-    int code = planned ? serve_run(job, inherited) : trouble_exit_code(&job->trouble);
+    int code = !planned    ? trouble_exit_code(&job->trouble)
+               : inherited ? serve_run(job, inherited)
+                           : serve_join(job);
+    if (code == SERVE_AGAIN) return code;
     if (job->trouble.kind != TROUBLE_NONE) job_log_trouble(job, &job->trouble);
     return code;
 }
@@ -673,7 +681,7 @@ static int run_job(Job *job, const Inherited *inherited) {
                                        .cancel = &job->stop.cancel,
                                        .cancel_fd = job->stop.cancel_fd};
     retry_use(&job->machine.retry);
-    if (inherited) return run_worker(job, inherited);
+    if (inherited || options->join) return run_worker(job, inherited);
     bool planned = open_plan(job);
     if (planned && options->check) return check_run(job, open_sources);
     if (planned && options->journal) return resume_show(job, open_sources);
@@ -697,6 +705,12 @@ static int run_job(Job *job, const Inherited *inherited) {
     told_close(told);
     control_close(control);
     return report(job, outcome);
+}
+
+static int join_again(char *const *argv) {
+    execv("/proc/self/exe", argv);
+    fprintf(stderr, "error: the worker cannot begin again: %s\n", strerror(errno));
+    return 3;
 }
 
 int sb_main(int argc, char **argv, const SbJob *what) {
@@ -737,5 +751,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     trouble_close(&job.trouble);
     pthread_mutex_destroy(&job.stop.engine_lock);
     log_close(&job.log);
+    // Nothing of its last life is left. Where the job is over it finds nobody, and ends.
+    if (code == SERVE_AGAIN) code = join_again(argv);
     return code;
 }

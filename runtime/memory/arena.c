@@ -40,16 +40,23 @@ static bool map_all(const ArenaSpace *space, uint32_t own) {
     return true;
 }
 
-bool arena_space_open(ArenaSpace *space, uint32_t count, int64_t span) {
-    *space = (ArenaSpace){.span = (span + ARENA_UNIT - 1) & -ARENA_UNIT};
+static bool make_files(ArenaSpace *space, uint32_t count) {
     for (; space->count < count; space->count++) {
         int fd = memfd_create("sbc", MFD_CLOEXEC);
         if (fd < 0 || ftruncate(fd, space->span) != 0) {
             if (fd >= 0) close(fd);
-            arena_space_close(space);
             return false;
         }
         space->fds[space->count] = fd;
+    }
+    return true;
+}
+
+bool arena_space_open(ArenaSpace *space, uint32_t count, int64_t span) {
+    *space = (ArenaSpace){.span = (span + ARENA_UNIT - 1) & -ARENA_UNIT};
+    if (!make_files(space, count)) {
+        arena_space_close(space);
+        return false;
     }
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         space->base = (char *)bases[i];
@@ -61,6 +68,32 @@ bool arena_space_open(ArenaSpace *space, uint32_t count, int64_t span) {
 }
 
 bool arena_space_join(const ArenaSpace *space, uint32_t own) { return map_all(space, own); }
+
+bool arena_space_copy(ArenaSpace *space) {
+    char *base = space->base;
+    uint32_t count = space->count;
+    space->base = nullptr;  // Nothing is mapped yet.
+    space->count = 0;
+    bool good = make_files(space, count);
+    space->base = base;
+    good = good && map_all(space, 0);
+    if (!good) space->base = nullptr;
+    return good;
+}
+
+void arena_space_drop(const ArenaSpace *space, char *at, int64_t bytes) {
+    uint32_t arena = arena_space_find(space, at, bytes);
+    if (arena < space->count)
+        fallocate(space->fds[arena], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  at - arena_space_of(space, arena), bytes);
+}
+
+uint32_t arena_space_find(const ArenaSpace *space, const void *at, int64_t bytes) {
+    int64_t from = (const char *)at - space->base, all = space->count * space->span;
+    if (from < 0 || from >= all || bytes <= 0 || bytes > space->span) return space->count;
+    int64_t arena = from / space->span;
+    return from - arena * space->span <= space->span - bytes ? (uint32_t)arena : space->count;
+}
 
 void arena_space_close(ArenaSpace *space) {
     int error = errno;

@@ -34,6 +34,14 @@ bool arena_space_open(ArenaSpace *space, uint32_t count, int64_t span);
 // Maps a space that another process made, as its figures say: `own` to write, all others to read.
 // False, with errno: something else lies at these addresses, or a file is not there.
 bool arena_space_join(const ArenaSpace *space, uint32_t own);
+// Maps a space of another machine at the same addresses, as files of its own, which are empty: all
+// of it may be written. Of `space` the figures are set. False, with errno.
+bool arena_space_copy(ArenaSpace *space);
+// Bytes of the space are not needed any more: from a multiple of ARENA_UNIT on, whole units, all of
+// one arena. They are zeroes from now on.
+void arena_space_drop(const ArenaSpace *space, char *at, int64_t bytes);
+// The arena in which all these bytes lie; space->count: none.
+uint32_t arena_space_find(const ArenaSpace *space, const void *at, int64_t bytes);
 // Unmaps it, and closes its files.
 void arena_space_close(ArenaSpace *space);
 static inline char *arena_space_of(const ArenaSpace *space, uint32_t arena) {

@@ -302,6 +302,10 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
         options->threads = (uint32_t)count;
         return true;
     case OPTION_WORKERS: return worker_kinds_set_count(&options->workers, value, trouble);
+    case OPTION_LISTEN: return set_path(kind, value, &options->listen, trouble);
+    case OPTION_JOIN: return set_path(kind, value, &options->join, trouble);
+    case OPTION_KEY_FILE: return set_path(kind, value, &options->key_file, trouble);
+    case OPTION_PLACES: return worker_kinds_set_places(&options->workers, value, trouble);
     case OPTION_WORKER: return worker_kinds_add(&options->workers, value, trouble);
     case OPTION_WORKER_TIMEOUT: return set_timeout(options, value, trouble);
     case OPTION_CONTROL: return set_path(kind, value, &options->control, trouble);
@@ -431,6 +435,36 @@ static bool workers_once(const Options *options, Trouble *trouble) {
            false;
 }
 
+static bool seen(const Options *options, OptionKind kind) {
+    return options->seen >> kind & 1;
+}
+
+// What goes together of the options for workers that join. A job that listens has a worker of its
+// own unless it says otherwise: so it goes on while nobody has joined.
+static bool joins_fit(Options *options, Trouble *trouble) {
+    WorkerKinds *workers = &options->workers;
+    if (options->join && options->listen) {
+        trouble_set(trouble, TROUBLE_USAGE, "--join and --listen: a process is the job, or a "
+                    "worker of it");
+        return trouble_fix(trouble, "leave --listen out where it is a worker"), false;
+    }
+    if (!options->listen && workers->none && !options->join) {
+        trouble_set(trouble, TROUBLE_USAGE, "--workers=0: a job has at least one worker, or none "
+                    "because nobody asks for any");
+        return trouble_fix(trouble, "leave --workers out: the job then runs all tasks in one "
+                           "process"), false;
+    }
+    if (!options->listen && !options->join && seen(options, OPTION_PLACES)) {
+        trouble_set(trouble, TROUBLE_USAGE, "--places: this job takes no workers that join");
+        return trouble_fix(trouble, "say where it listens: --listen=HOST:PORT"), false;
+    }
+    if (!options->listen && !options->join && options->key_file) {
+        trouble_set(trouble, TROUBLE_USAGE, "--key-file: this job talks to no other machine");
+        return trouble_fix(trouble, "say where it listens: --listen=HOST:PORT"), false;
+    }
+    return worker_kinds_set_joins(workers, options->listen, trouble);
+}
+
 bool options_read(Options *options, const SbJob *job, int argc, char **argv, Trouble *trouble) {
     *options = (Options){
         .first_rows = INT64_MAX,
@@ -462,6 +496,7 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
     }
     if (options->config) good &= config_read(options, job, trouble);
     good &= workers_once(options, trouble_more(trouble));
+    good &= joins_fit(options, trouble_more(trouble));
     return asks_once(options, trouble_more(trouble)) && good;
 }
 

@@ -33,6 +33,8 @@ typedef struct ParamText {
 typedef struct Options {
     uint32_t     threads;
     WorkerKinds  workers;
+    const char  *listen, *join; // Addresses; nullptr: not given.
+    const char  *key_file;      // nullptr: not given.
     int64_t      worker_timeout_us;
     uint32_t     worker_restarts;
     Supply       supplies[SB_RESOURCES_MAX];

@@ -27,12 +27,8 @@ bool worker_kinds_set_count(WorkerKinds *workers, const char *value, Trouble *tr
         return trouble_fix(trouble, "--workers=4, or --workers=2..8 to begin with 2 and have up to "
                            "8 later"), false;
     }
-    if (most == 0) {
-        trouble_set(trouble, TROUBLE_USAGE, "--workers=0: a job has at least one worker, or none "
-                    "because nobody asks for any");
-        return trouble_fix(trouble, "leave --workers out: the job then runs all tasks in one "
-                           "process"), false;
-    }
+    workers->none = most == 0;
+    if (workers->none) return true;
     if (count > most) {
         trouble_set(trouble, TROUBLE_USAGE, "--workers=%s: '%s' goes down", value, value);
         return trouble_fix(trouble, "write --workers=%lld..%lld", (long long)most,
@@ -47,6 +43,49 @@ bool worker_kinds_set_count(WorkerKinds *workers, const char *value, Trouble *tr
     workers->count = (uint32_t)count;
     workers->most = (uint32_t)most;
     return true;
+}
+
+// ---- those that join ----------------------------------------------------------------------------
+
+static bool read_places(const char *value, int64_t *places, int64_t *cpus) {
+    char text[32];
+    const char *star = strchr(value, '*');
+    size_t len = star ? (size_t)(star - value) : strlen(value);
+    if (len >= sizeof text) return false;
+    memcpy(text, value, len);
+    text[len] = '\0';
+    *cpus = 0;
+    return options_whole(text, places) && *places > 0 &&
+           (!star || (options_whole(star + 1, cpus) && *cpus > 0 && *cpus <= 1024));
+}
+
+bool worker_kinds_set_places(WorkerKinds *workers, const char *value, Trouble *trouble) {
+    int64_t places, cpus;
+    if (!read_places(value, &places, &cpus) || places > WORKERS_MAX) {
+        trouble_set(trouble, TROUBLE_USAGE, "--places=%s: '%s' is no number of places up to %lld",
+                    value, value, (long long)WORKERS_MAX);
+        return trouble_fix(trouble, "--places=2, or --places=2*16 for two workers of 16 threads"),
+               false;
+    }
+    workers->places = (uint32_t)places;
+    workers->place_cpus = (uint32_t)cpus;
+    return true;
+}
+
+bool worker_kinds_set_joins(WorkerKinds *workers, bool listens, Trouble *trouble) {
+    enum { PLACES = 4 };
+    if (!listens) {
+        workers->places = 0;
+        return true;
+    }
+    if (workers->places == 0) workers->places = PLACES;
+    if (workers->most == 0 && !workers->none) workers->count = workers->most = 1;
+    if (workers->most + workers->places <= WORKERS_MAX) return true;
+    trouble_set(trouble, TROUBLE_USAGE, "%u workers and %u places: a job has %lld workers at most",
+                workers->most, workers->places, (long long)WORKERS_MAX);
+    return trouble_fix(trouble, "--places=%u, or fewer workers",
+                       workers->most < WORKERS_MAX ? (uint32_t)WORKERS_MAX - workers->most : 1),
+           false;
 }
 
 // ---- what each has ------------------------------------------------------------------------------

@@ -23,12 +23,19 @@ typedef struct WorkerKind {
 } WorkerKind;
 
 typedef struct WorkerKinds {
+    bool        none;         // --workers=0: only workers that join.
+    uint32_t    places;       // For workers that join; 0: the job does not listen.
+    uint32_t    place_cpus;   // Threads of each; 0: not given.
     uint32_t    count, most;  // Workers at the start, and as many as there may be; 0: none.
     WorkerKind *kinds;        // By worker: those of --worker, from malloc; nullptr: all are alike.
 } WorkerKinds;
 
 // "4", "2..8". False: *trouble.
 bool worker_kinds_set_count(WorkerKinds *workers, const char *value, Trouble *trouble);
+// "4", "2*16". False: *trouble.
+bool worker_kinds_set_places(WorkerKinds *workers, const char *value, Trouble *trouble);
+// Once all is known: does the job listen? False: *trouble, there are too many.
+bool worker_kinds_set_joins(WorkerKinds *workers, bool listens, Trouble *trouble);
 // "cpus=2,accel=1". False: *trouble.
 bool worker_kinds_add(WorkerKinds *workers, const char *value, Trouble *trouble);
 

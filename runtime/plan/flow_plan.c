@@ -231,6 +231,16 @@ static bool is_far(const Maker *m, uint8_t resource) {
     return far;
 }
 
+static uint32_t own_workers(const FlowNumbers *numbers) {
+    return numbers->workers - numbers->places;
+}
+
+// A worker that joins has cpus. Other resources are those of this machine.
+static NodeKind one_of_places(const FlowNumbers *numbers) {
+    return (NodeKind){.count = 1, .capacity = {numbers->place_cpus},
+                      .memory = numbers->worker_memory};
+}
+
 // Other resources are shared out among the workers in whole pieces; the first one has what is left
 // over.
 static NodeKind one_of_alike(const Maker *m, uint32_t worker) {
@@ -240,7 +250,7 @@ static NodeKind one_of_alike(const Maker *m, uint32_t worker) {
                     .memory = numbers->worker_memory};
     for (uint8_t r = 1; r < plan->resource_count; r++) {
         if (!is_far(m, r)) continue;
-        uint32_t all = plan->nodes[0].capacity[r], count = numbers->workers;
+        uint32_t all = plan->nodes[0].capacity[r], count = own_workers(numbers);
         uint32_t each = all / WHOLE / count * WHOLE;
         one.capacity[r] = worker == 0 ? all - each * (count - 1) : each;
     }
@@ -272,6 +282,13 @@ static uint32_t most_cpus(const CorePlan *plan) {
     return most;
 }
 
+// Does the stage demand anything but cpus?
+static bool asks(const CorePlan *plan, uint32_t s) {
+    bool any = false;
+    for (uint8_t r = 1; r < plan->resource_count; r++) any |= plan->stages[s].demand[r] > 0;
+    return any;
+}
+
 static void add_workers(Maker *m) {
     CorePlan *plan = &m->flow->plan;
     const FlowNumbers *numbers = m->numbers;
@@ -285,11 +302,16 @@ static void add_workers(Maker *m) {
         *why = why_home(m, s);
         if (why->len == 0 && timed_only && m->job->stages[s].timeout == 0)
             *why = words("workers only make calls with a time limit");
+        // What it asks for is of this machine, and here no worker has it.
+        if (why->len == 0 && own_workers(numbers) == 0 && asks(plan, s))
+            *why = words("no worker of this machine has what it asks for");
         plan->stages[s].home = why->len > 0;
     }
     while (stay_together(m)) {}
     for (uint32_t w = 0; w < numbers->workers; w++) {
-        NodeKind one = numbers->kinds ? one_of_kind(m, w) : one_of_alike(m, w);
+        NodeKind one = w >= own_workers(numbers) ? one_of_places(numbers)
+                       : numbers->kinds          ? one_of_kind(m, w)
+                                                 : one_of_alike(m, w);
         add_worker(plan, &one);
     }
     for (uint8_t r = 1; r < plan->resource_count; r++)

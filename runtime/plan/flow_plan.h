@@ -30,7 +30,9 @@ typedef struct FlowNumbers {
     const bool *leaves;   // By sink: its reader may leave.
     bool completes;       // As CorePlan's.
     uint32_t workers;     // Processes beside this one in which tasks run.
-    uint32_t worker_cpus;    // Of each worker, in thousandths.
+    uint32_t places;         // Of `workers`, the last ones: for those that join.
+    uint32_t worker_cpus;    // Of each worker but those, in thousandths.
+    uint32_t place_cpus;     // Of each of those.
     bool     timed_only;     // Only stages with a time limit run in workers.
     const WorkerKind *kinds; // By worker: what it has; nullptr: all have the same.
     bool     fills_leave;    // Workers may fill breakers, and read them.

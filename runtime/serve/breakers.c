@@ -30,6 +30,19 @@ static bool fills(const Serve *s, const SbStage *stage) {
     return any;
 }
 
+// A worker of another machine has a folder of its own there. In its files rows begin where those of
+// the workers before it have ended in the files of the job.
+static bool open_folder(Serve *s, const Welcome *welcome, SpillPlace *place) {
+    const char *root = s->job->ask.options.spill;
+    Spill *folder = &s->folder;
+    if (!spill_open(folder, root ? root : spill_default_root(), 1, &s->job->machine.memory))
+        return trouble_no_memory(&s->job->trouble, "to spill");
+    for (uint32_t i = 0; spill_make(folder) && i < welcome->lanes; i++)
+        if (!spill_begin_file(folder, welcome->first_file + i, welcome->spill_from)) break;
+    place->path = folder->path;
+    return !spill_trouble(folder, &s->job->trouble);
+}
+
 bool fills_open(Serve *s, const Welcome *welcome) {
     Fills *all = &s->fills;
     SbMemory *memory = &s->job->machine.memory;
@@ -46,6 +59,7 @@ bool fills_open(Serve *s, const Welcome *welcome) {
     memory->eager = getenv("SBC_TEST_SPILL") != nullptr;
     SpillPlace place = {welcome->spill, welcome->first_file, welcome->lanes};
     all->spills = welcome->spill[0] != '\0';
+    if (all->spills && s->joined && !open_folder(s, welcome, &place)) return false;
     return !all->spills || spill_enter(&all->spill, &place, memory, &s->job->trouble);
 }
 
@@ -87,6 +101,7 @@ void fills_close(Serve *s) {
     for (uint32_t i = 0; s->fills.lanes && i < s->fills.lane_count; i++)
         pthread_mutex_destroy(&s->fills.lanes[i].runs);
     if (s->fills.spills) spill_close(&s->fills.spill);
+    if (s->folder.writers) spill_close(&s->folder);
     free(s->fills.lanes);
     free(s->fills.stages);
 }
@@ -200,8 +215,11 @@ static void flush_breaker(Serve *s, const Flush *flush, uint32_t t, Flushed *flu
     }
     SpillRun *runs = sb_breaker_leave_runs(state, &count);
     for (uint32_t i = 0; i < count; i++) {
-        wire_add_run(flushed, t, &runs[i], s->fills.first_file + runs[i].file);
-        spill_index_close(runs[i].index);
+        uint32_t file = s->fills.first_file + runs[i].file;
+        good &= !s->joined || copies_send_run(s, &runs[i], file);
+        wire_add_run(flushed, t, &runs[i], file);
+        if (s->joined) spill_forget(&s->fills.spill, &runs[i]);
+        else spill_index_close(runs[i].index);
     }
     free(runs);
     bool failed = s->fills.spills && spill_trouble(&s->fills.spill, &flushed->trouble);
@@ -234,6 +252,7 @@ void serve_flush(Serve *s, const Order *order) {
     Flushed flushed = {.stage = flush.stage};
     flush_stage(s, &flush, &flushed);
     Text text = {0};
+    copies_send_blocks(s, &flushed.blocks);
     wire_put_flushed(&text, &flushed);
     wire_close_flushed(&flushed);
     serve_say(s, WIRE_FLUSHED, &text);

@@ -12,18 +12,24 @@
 
 // ---- saying -------------------------------------------------------------------------------------
 
-static void say(Serve *s, WireKind kind, const Text *text) {
+static void say(Serve *s, WireKind kind, const Text *text, const RowRange *more) {
+    struct iovec piece = {more ? more->at : nullptr, more ? (size_t)more->bytes : 0};
     pthread_mutex_lock(&s->lock);
     Message message = link_send(&s->link, 0, 0);
     Frame frame = {.kind = kind, .epoch = message.epoch, .number = message.number,
                    .ack = message.ack, .bytes = text->ptr, .len = text->len};
-    bool good = !text->failed && links_send(s->links, s->coordinator, &frame, nullptr, 0);
+    bool good = !text->failed && links_send(s->links, s->coordinator, &frame, &piece, more != nullptr);
     if (!good) s->over = true;
     pthread_mutex_unlock(&s->lock);
 }
 
 void serve_say(Serve *s, WireKind kind, Text *text) {
-    say(s, kind, text);
+    say(s, kind, text, nullptr);
+    sb_text_close(text);
+}
+
+void serve_say_more(Serve *s, WireKind kind, Text *text, const RowRange *more) {
+    say(s, kind, text, more);
     sb_text_close(text);
 }
 
@@ -37,7 +43,8 @@ void serve_fail(Serve *s) {
 static void say_hello(Serve *s) {
     Text text = {0};
     Hello hello = {.abi = SB_ABI_VERSION, .wire = WIRE_VERSION, .node = s->node, .pid = getpid(),
-                   .program = job_program(&s->job->ask)};
+                   .host = "", .program = job_program(&s->job->ask)};
+    if (s->joined) join_say_hello(&hello, s->job);
     wire_put_hello(&text, &hello);
     serve_say(s, WIRE_HELLO, &text);
 }
@@ -84,6 +91,27 @@ static bool open_notes(Serve *s) {
     return true;
 }
 
+// What a process of the coordinator's machine inherits.
+static bool take_place(Serve *s, const Welcome *welcome) {
+    s->node = welcome->node;
+    s->timeout_ns = welcome->timeout_ns;
+    s->welcomed = true;
+    if (welcome->arenas > ARENAS_MAX || welcome->node >= welcome->arenas || welcome->node == 0)
+        return no_welcome(s, "a WELCOME that is none of this job");
+    s->space = (ArenaSpace){.base = (char *)(uintptr_t)welcome->base, .span = welcome->span,
+                            .count = welcome->arenas};
+    return arena_space_copy(&s->space) ||
+           trouble_set(&s->job->trouble, TROUBLE_WORKER,
+                       "the memory of the job cannot be mapped: %s", strerror(errno));
+}
+
+// No more threads than --threads of this process, or than there are cpus.
+static uint32_t threads_of(const Serve *s, const Welcome *welcome) {
+    uint32_t own = s->job->ask.options.threads;
+    if (own == 0) own = device_of(DEVICE_CPU)->count();
+    return s->joined && own < welcome->threads ? own : welcome->threads;
+}
+
 static bool take_welcome(Serve *s, Unpack from) {
     Job *job = s->job;
     Welcome welcome;
@@ -94,6 +122,7 @@ static bool take_welcome(Serve *s, Unpack from) {
     set_sources(job);
     if (!wire_get_welcome(&from, &welcome, job->ask.what, job->io.sources))
         return no_welcome(s, "a WELCOME that is none of this job");
+    if (s->joined && (!take_place(s, &welcome) || !join_has_inputs(s))) return false;
     enum : int64_t { KEEP_MAX = 64 << 20, KEEP_SHARE = 8 };
     int64_t keep = welcome.memory / KEEP_SHARE < KEEP_MAX ? welcome.memory / KEEP_SHARE : KEEP_MAX;
     // What the arena keeps is no one else's.
@@ -105,10 +134,11 @@ static bool take_welcome(Serve *s, Unpack from) {
     arena_keep(job->machine.memory.arena, keep);
     s->kept = keep;
     sb_memory_keep(&job->machine.memory);
-    return slots_open(&job->machine.slots, job->ask.what, &job->ask.options, welcome.threads,
+    uint32_t threads = threads_of(s, &welcome);
+    return copies_open(s) && slots_open(&job->machine.slots, job->ask.what, &job->ask.options, threads,
                       &job->trouble) &&
            claim(s, &from) && fills_open(s, &welcome) &&
-           pool_open(&job->machine.pool, welcome.threads, &job->trouble);
+           pool_open(&job->machine.pool, threads, &job->trouble);
 }
 
 // ---- hearing: on the thread of the links --------------------------------------------------------
@@ -200,6 +230,8 @@ static bool obey(Serve *s, const Frame *frame) {
         s->ready = take_welcome(s, from);
         pthread_cond_broadcast(&s->changed);
         return s->ready;
+    case WIRE_REFUSE: wire_get_trouble(&from, &s->job->trouble); return false;
+    case WIRE_ROWS: return copies_take(s, &from);
     case WIRE_HEADER: return wire_get_header(&from, s->job->ask.what, s->job->io.sources);
     case WIRE_ASK:
     case WIRE_FLUSH: keep_order(s, frame); return true;
@@ -214,10 +246,14 @@ static bool obey(Serve *s, const Frame *frame) {
     case WIRE_FREE: return free_blocks(s, &from);
     case WIRE_CLOSE: return close_stage(s, &from);
     case WIRE_MEMORY: return limit_memory(s, &from);
-    case WIRE_STOP: s->over = true; return true;
+    case WIRE_STOP: s->over = s->stopped = true; return true;
     case WIRE_LEAVE:
     case WIRE_PING: return true;  // Below, without the lock.
     case WIRE_HELLO:
+    case WIRE_READY:
+    case WIRE_CANNOT:
+    case WIRE_BLOCK:
+    case WIRE_RUN:
     case WIRE_MADE:
     case WIRE_FLUSHED:
     case WIRE_CHAIN:
@@ -233,10 +269,13 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
     (void)peer;
     Serve *s = self;
     pthread_mutex_lock(&s->lock);
+    s->heard = log_clock_ns();
     if (frame->kind == WIRE_WELCOME) link_open(&s->link, frame->epoch);
     Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
     bool early = !s->ready && frame->kind != WIRE_WELCOME;
-    bool good = !early && link_take(&s->link, &message) && obey(s, frame);
+    bool refused = early && frame->kind == WIRE_REFUSE && s->joined;
+    bool good = refused ? obey(s, frame)
+                        : !early && link_take(&s->link, &message) && obey(s, frame);
     if (!good && s->job->trouble.kind == TROUBLE_NONE)
         trouble_set(&s->job->trouble, TROUBLE_WORKER_OTHER,
                     "a message (%s) that is none of this job", wire_kind_name(frame->kind));
@@ -257,9 +296,13 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
 
 // A worker whose coordinator is gone has nothing to do.
 static void on_closed(void *self, PeerId peer, LinkEnd why, const char *text) {
-    (void)peer, (void)why, (void)text;
+    (void)peer;
     Serve *s = self;
     pthread_mutex_lock(&s->lock);
+    if (s->lost_text[0] == '\0') snprintf(s->lost_text, sizeof s->lost_text, "%s", text);
+    s->why_lost = why;
+    bool never = s->joined && !s->connected && !s->over;
+    if (never) s->failed = !links_trouble(why, text, &s->job->trouble);
     s->over = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -310,24 +353,51 @@ static void serve_thread(void *arg, uint32_t index, uint32_t thread) {
     crash_mark(nullptr);
 }
 
-static bool connect_links(Serve *s, int socket) {
+LinksSetup serve_links(Serve *s) {
     enum : int64_t { QUEUE_BYTES = 256 << 20, TIMEOUT = 60'000'000'000 };
-    LinksSetup setup = {.calls = {.frame = on_frame, .closed = on_closed}, .self = s,
+    return (LinksSetup){.calls = {.frame = on_frame, .closed = on_closed}, .self = s,
                         .timeout_ns = TIMEOUT, .queue_bytes_max = QUEUE_BYTES, .peers_max = 1};
+}
+
+static bool connect_links(Serve *s, int socket) {
+    LinksSetup setup = serve_links(s);
     s->links = links_open(&setup, &s->job->trouble);
     return s->links && links_adopt(s->links, socket, &s->coordinator, &s->job->trouble);
 }
 
+static bool map_space(Serve *s) {
+    return arena_space_join(&s->space, s->node) ||
+           trouble_set(&s->job->trouble, TROUBLE_WORKER,
+                       "the memory of the job cannot be mapped: %s", strerror(errno));
+}
+
+void serve_watch(Serve *s) {
+    pthread_mutex_lock(&s->lock);
+    int64_t silent = s->connected ? log_clock_ns() - s->heard : 0;
+    bool lost = !s->over && silent > s->timeout_ns;
+    if (lost) {
+        snprintf(s->lost_text, sizeof s->lost_text, "the job does not answer");
+        s->over = true;
+        pthread_cond_broadcast(&s->changed);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (lost) guards_end(&s->job->guards);
+}
+
+// A process of the job's machine, or one that joins. False: job->trouble.
 static bool serve(Serve *s, int socket) {
-    if (!arena_space_join(&s->space, s->node))
-        return trouble_set(&s->job->trouble, TROUBLE_WORKER,
-                           "the memory of the job cannot be mapped: %s", strerror(errno));
-    if (!open_runs(s) || !connect_links(s, socket)) return false;
+    if (!s->joined && !map_space(s)) return false;
+    if (!open_runs(s) || !(s->joined ? join_connect(s) : connect_links(s, socket))) return false;
     failpoint("worker-born");
+    s->heard = log_clock_ns();
     say_hello(s);
     SbParallel *parallel = &s->job->machine.pool.parallel;
-    if (!is_welcome(s)) return !s->failed;
+    if (!is_welcome(s)) {
+        join_say_cannot(s);
+        return !s->failed;
+    }
     if (!signals_open(s)) return false;
+    join_say_ready(s);
     parallel->each(parallel, parallel->threads, serve_thread, s);
     signals_close(s);
     return !s->failed;
@@ -342,6 +412,7 @@ static void close_all(Serve *s) {
     for (uint32_t i = 0; s->runs && i < s->job->ask.what->stage_count; i++)
         if (s->runs[i].job) stage_finish(&s->runs[i]);
     fills_close(s);
+    copies_close(s);
     arena_close(s->job->machine.memory.arena);
     arena_space_close(&s->space);
     free(s->tasks);
@@ -351,13 +422,24 @@ static void close_all(Serve *s) {
     pthread_mutex_destroy(&s->lock);
 }
 
+static bool run(Serve *s, int socket) {
+    pthread_mutex_init(&s->lock, nullptr);
+    pthread_cond_init(&s->changed, nullptr);
+    bool good = serve(s, socket);
+    if (s->links) links_close(s->links);
+    close_all(s);
+    return good;
+}
+
 int serve_run(Job *job, const Inherited *inherited) {
     Serve s = {.job = job, .space = inherited->space, .node = inherited->node};
     process_follow();
-    pthread_mutex_init(&s.lock, nullptr);
-    pthread_cond_init(&s.changed, nullptr);
-    bool good = serve(&s, inherited->socket);
-    if (s.links) links_close(s.links);
-    close_all(&s);
+    bool good = run(&s, inherited->socket);
     return good ? (s.worn ? WORKER_WORN : 0) : trouble_exit_code(&job->trouble);
+}
+
+int serve_join(Job *job) {
+    Serve s = {.job = job, .joined = true};
+    bool good = run(&s, -1);
+    return join_end(&s, good);
 }

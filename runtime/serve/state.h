@@ -6,6 +6,8 @@
 //   trial.c   rows that ended foreign code
 //   inputs.c  what stages read: files, and rows in arenas
 //   breakers.c  breakers that its tasks fill
+//   join.c    workers of other machines: their connection, what they say of themselves
+//   copies.c  bytes of arenas that come from the coordinator and go to it
 #ifndef SBC_RUNTIME_SERVE_STATE_H
 #define SBC_RUNTIME_SERVE_STATE_H
 
@@ -59,6 +61,13 @@ typedef struct Order {
     char     bytes[];
 } Order;
 
+// Rows of the job that a worker of another machine has copies of.
+typedef struct Copies {
+    uint32_t   *holders;  // By unit of all arenas: messages of tasks that brought rows of it.
+    struct CopyList *lists;
+    int64_t     bytes;
+} Copies;
+
 typedef struct Serve {
     Job        *job;
     StageRun   *runs;        // By number of the stage.
@@ -82,12 +91,57 @@ typedef struct Serve {
     bool        tries;       // A trial is to come, or is under way.
     bool        worn;        // Foreign code keeps more memory than its steps give: it ends.
     GuardNote  *notes;       // By thread, at the beginning of the arena.
+    // Of a worker of another machine.
+    bool        joined;      // It is one.
+    bool        connected;
+    bool        welcomed;    // A place was given to it.
+    bool        stopped;     // The job has told it to end.
+    LinkEnd     why_lost;
+    char        lost_text[LINK_TEXT_MAX];
+    char        address[LINK_ADDRESS_MAX];
+    int64_t     heard;       // When the job said something last.
+    int64_t     timeout_ns;  // After so much silence the job is lost.
+    Copies      copies;
+    Spill       folder;      // Its own, in which the files of fills.spill are.
 } Serve;
 
 // Says something to the coordinator. The text is closed.
 void serve_say(Serve *s, WireKind kind, Text *text);
 // The worker cannot go on: job->trouble is set.
 void serve_fail(Serve *s);
+
+// The same, with bytes that stay where they are.
+void serve_say_more(Serve *s, WireKind kind, Text *text, const RowRange *more);
+// How the connection is opened, whatever makes it.
+LinksSetup serve_links(Serve *s);
+// Has the job been silent for too long? Then the worker ends.
+void serve_watch(Serve *s);
+
+// ---- join.c -------------------------------------------------------------------------------------
+
+// Connects to the job that listens. False: job->trouble.
+bool join_connect(Serve *s);
+void join_say_hello(Hello *hello, const Job *job);
+// Has the machine what the job reads? False: job->trouble.
+bool join_has_inputs(Serve *s);
+// Tells the job that tasks may come, or why they may not.
+void join_say_ready(Serve *s);
+void join_say_cannot(Serve *s);
+// The exit code, or SERVE_AGAIN.
+int join_end(Serve *s, bool good);
+
+// ---- copies.c: nothing of a worker of the job's machine -----------------------------------------
+
+bool copies_open(Serve *s);
+void copies_close(Serve *s);
+// Bytes have come that a task is to read. The lock is held, as in the next one. False: they are
+// none of this job, or job->trouble.
+bool copies_take(Serve *s, Unpack *from);
+// The task is over.
+void copies_leave(Serve *s, uint32_t task);
+// Bytes go to the coordinator before what speaks of them. False: spill->failed, or no memory.
+void copies_send_blocks(Serve *s, const WireBlocks *blocks);
+bool copies_send_run(Serve *s, const SpillRun *run, uint32_t file);
 
 // ---- signals.c ----------------------------------------------------------------------------------
 

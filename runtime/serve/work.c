@@ -75,6 +75,7 @@ void serve_leave(Serve *s, uint32_t number) {
         stage_spare_task(task->run, task->state);
         free(task);
     }
+    copies_leave(s, number);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -152,12 +153,13 @@ static void run_task(Serve *s, Served *task, const Ask *ask, Partition *partitio
 static void answer(Serve *s, const Served *task, const Made *made, Partition *partition,
                    const Trouble *trouble) {
     Text text = {0};
+    WireBlocks blocks = {0};
     StageRun *run = task->run;
     Made said = *made;
-    said.memory = sb_memory_held(&s->job->machine.memory);
+    said.memory = sb_memory_held(&s->job->machine.memory) + s->copies.bytes;
     wire_put_made(&text, &said);
     if (made->kind == MADE_PARTITION) {
-        wire_put_partition(&text, partition, &run->setup);
+        wire_put_partition(&text, partition, &run->setup, &blocks);
         pack_number(&text, trouble->kind != TROUBLE_NONE);
     }
     if (made->kind == MADE_TROUBLE || trouble->kind != TROUBLE_NONE)
@@ -167,6 +169,8 @@ static void answer(Serve *s, const Served *task, const Made *made, Partition *pa
         stage_spare(run, partition);
         pthread_mutex_unlock(&s->lock);
     }
+    copies_send_blocks(s, &blocks);
+    wire_close_blocks(&blocks);
     serve_say(s, WIRE_MADE, &text);
     failpoint("worker-said");
 }

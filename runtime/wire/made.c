@@ -129,8 +129,7 @@ static void get_rows(Unpack *from, MadeRows *is) {
     ROWS_FIELDS(UNPACK_NUMBER)
 }
 
-void wire_put_partition(Text *text, Partition *is, const TaskSetup *setup) {
-    WireBlocks blocks = {0};
+void wire_put_partition(Text *text, Partition *is, const TaskSetup *setup, WireBlocks *blocks) {
     PARTITION_FIELDS(PACK_NUMBER)
     for (uint32_t i = 0; i < is->insides; i++) {
         pack_number(text, is->inside[i].number);
@@ -143,10 +142,9 @@ void wire_put_partition(Text *text, Partition *is, const TaskSetup *setup) {
     }
     pack_number(text, is->rejects.count);
     for (uint32_t i = 0; i < is->rejects.count; i++) reject_pack(text, &is->rejects.items[i]);
-    partition_give_up(is, setup, wire_add_block, &blocks);
-    wire_put_blocks(text, &blocks);
-    text->failed |= blocks.failed;
-    wire_close_blocks(&blocks);
+    partition_give_up(is, setup, wire_add_block, blocks);
+    wire_put_blocks(text, blocks);
+    text->failed |= blocks->failed;
 }
 
 static bool get_rejects(Unpack *from, Partition *partition, const TaskSetup *setup) {

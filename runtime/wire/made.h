@@ -61,8 +61,10 @@ void wire_put_trouble(Text *text, const Trouble *trouble);
 bool wire_get_trouble(Unpack *from, Trouble *trouble);
 
 // All that the partition says of the rows that it judged, and where the rows for each terminal lie.
-// Gives up the memory of what it hands over: from now on the message owns these blocks.
-void wire_put_partition(Text *text, Partition *partition, const TaskSetup *setup);
+// Gives up the memory of what it hands over: from now on the message owns these blocks, which are
+// added to `blocks`.
+void wire_put_partition(Text *text, Partition *partition, const TaskSetup *setup,
+                        WireBlocks *blocks);
 // Fills in a partition that was reset; `rows` by terminal, and the blocks in which they lie. False:
 // these bytes are no such message, or there is no memory.
 bool wire_get_partition(Unpack *from, Partition *partition, const TaskSetup *setup, MadeRows *rows,

@@ -3,15 +3,20 @@
 #include "runtime/input.h"
 
 #define HELLO_FIELDS(NUMBER, SUM) \
-    NUMBER(abi) NUMBER(wire) NUMBER(node) NUMBER(pid) SUM(program)
+    NUMBER(abi) NUMBER(wire) NUMBER(node) NUMBER(pid) NUMBER(memory) NUMBER(threads) SUM(program)
 #define WELCOME_FIELDS(NUMBER) \
     NUMBER(memory) NUMBER(block_max) NUMBER(partition) NUMBER(threads) NUMBER(lanes) \
-    NUMBER(first_file)
+    NUMBER(first_file) NUMBER(node) NUMBER(arenas) NUMBER(base) NUMBER(span) NUMBER(spill_from) \
+    NUMBER(timeout_ns)
 
-void wire_put_hello(Text *text, const Hello *is) { HELLO_FIELDS(PACK_NUMBER, PACK_SUM) }
+void wire_put_hello(Text *text, const Hello *is) {
+    HELLO_FIELDS(PACK_NUMBER, PACK_SUM)
+    pack_string(text, is->host);
+}
 
 bool wire_get_hello(Unpack *from, Hello *is) {
     HELLO_FIELDS(UNPACK_NUMBER, UNPACK_SUM)
+    is->host = unpack_string(from);
     return !from->bad;
 }
 

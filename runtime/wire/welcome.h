@@ -9,12 +9,15 @@
 // Which program the process is: the coordinator and its workers have to agree in all of it.
 typedef struct Hello {
     uint32_t abi, wire;      // Versions: of the seam with generated code, of messages.
-    uint32_t node;           // Which worker it is.
+    uint32_t node;           // Which worker it is; 0: it joins from elsewhere.
     int64_t  pid;
+    int64_t  memory;         // Of one that joins: bytes that it may take.
+    uint32_t threads;        // Of one that joins: that it has.
+    const char *host;        // The name of its machine.
     Checksum program;        // SbJob.source_hash, and the values of the parameters.
 } Hello;
 
-enum { WIRE_VERSION = 3 };
+enum { WIRE_VERSION = 4 };
 
 void wire_put_hello(Text *text, const Hello *hello);
 bool wire_get_hello(Unpack *from, Hello *hello);
@@ -27,6 +30,11 @@ typedef struct Welcome {
     uint32_t lanes;          // Parts of breakers that its tasks fill side by side.
     uint32_t first_file;     // Of its files in the spill folder; one for each lane.
     const char *spill;       // The folder; "": there is none.
+    // Of a worker that joins: which one it is, where the arenas are to lie, from which place on its
+    // spill files hold rows, and after how long without a word the job is lost.
+    uint32_t node, arenas;
+    uint64_t base;
+    int64_t  span, spill_from, timeout_ns;
 } Welcome;
 
 // Tasks that fill are as many as threads; those that are made once more need empty lanes.

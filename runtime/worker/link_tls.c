@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,11 @@ static BIO *make_bio(Session *session) {
     BIO_set_data(bio, session);
     BIO_set_init(bio, 1);
     return bio;
+}
+
+void link_key_of(const char *bytes, int64_t len, LinkKey *key) {
+    static_assert(LINK_KEY_BYTES == SHA256_DIGEST_LENGTH);
+    SHA256((const unsigned char *)bytes, (size_t)len, key->bytes);
 }
 
 // ---- the key ------------------------------------------------------------------------------------

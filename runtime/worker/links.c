@@ -660,6 +660,16 @@ bool links_send(Links *links, PeerId peer, const Frame *frame, const struct iove
     return sent == PEER_SENT || sent == PEER_SENT_LOOK;
 }
 
+int64_t links_queued(Links *links, PeerId peer) {
+    if (peer.i >= links->setup.peers_max) return 0;
+    LinkPeer *at = &links->peers[peer.i];
+    pthread_mutex_lock(&at->peer.lock);
+    const PeerQueue *queue = &at->peer.queue;
+    int64_t bytes = peer_same(at->peer.id, peer) ? queue->tail - queue->head : 0;
+    pthread_mutex_unlock(&at->peer.lock);
+    return bytes;
+}
+
 void links_end(Links *links, PeerId peer) {
     LinkWhy why;
     if (peer.i >= links->setup.peers_max) return;

@@ -42,6 +42,11 @@ typedef struct LinkKey {
     uint8_t bytes[LINK_KEY_BYTES];
 } LinkKey;
 
+// A digest of the bytes of a key file.
+void link_key_of(const char *bytes, int64_t len, LinkKey *key);
+// The key of a file of 32 to 4096 bytes that nobody but its user may read. False: *trouble.
+bool link_key_read(const char *path, LinkKey *key, Trouble *trouble);
+
 // All are made on the thread of the links, and none may block. They may call links_send, links_end,
 // links_adopt and, without a name to look up, links_connect. Each may be nullptr.
 typedef struct LinksCalls {
@@ -96,6 +101,9 @@ bool links_connect(Links *links, const char *address, PeerId *peer, Trouble *tro
 // FRAME_BYTES_MAX bytes or FRAME_PIECES_MAX pieces. True says nothing of its arrival.
 bool links_send(Links *links, PeerId peer, const Frame *frame, const struct iovec *more,
                 int count);
+
+// Bytes that wait to be written to it.
+int64_t links_queued(Links *links, PeerId peer);
 
 // Closes it. What waits in its queue is dropped. closed() follows; no more frames of it do when it
 // is called on the thread of the links.

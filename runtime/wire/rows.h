@@ -1,0 +1,68 @@
+// Rows: bytes of arenas on their way to a worker of another machine and from it.
+//
+// Such a worker maps the arenas of the job at the same addresses, as files of its own. What it
+// reads has to come there first, and what it makes has to come to the coordinator. Bytes travel as
+// they lie, with their addresses, so that no row is packed.
+//
+//   rows that an ASK reads ─ row_ranges_add ─▶ ranges ─ row_ranges_next ─▶ ROWS ─▶ the same places
+//   blocks of a partition ─ wire_put_block ─▶ BLOCK ─▶ the same places
+//
+// A row is found by what its plan says that it points to (SbBreaker.held), as when it goes to disk.
+#ifndef SBC_RUNTIME_WIRE_ROWS_H
+#define SBC_RUNTIME_WIRE_ROWS_H
+
+#include "runtime/memory.h"
+#include "runtime/wire/made.h"
+
+// Bytes side by side.
+typedef struct RowRange {
+    char   *at;
+    int64_t bytes;
+} RowRange;
+
+typedef struct RowRanges {
+    RowRange *items;      // From malloc.
+    uint32_t  count, room;
+    uint32_t  recent[2];  // Those that grew last: entries, and what they point to.
+    bool      failed;     // There was no memory for one.
+} RowRanges;
+
+enum : int64_t { ROW_FRAME_BYTES = 1 << 20 };  // Of one message, about.
+
+void row_ranges_add(RowRanges *ranges, const void *at, int64_t bytes);
+// A list of rows, with all that they point to.
+void row_ranges_add_rows(RowRanges *ranges, const SbBreaker *what, const SbEntry *const *entries,
+                         int64_t count);
+// Orders them, and makes one of those that touch.
+void row_ranges_sort(RowRanges *ranges);
+void row_ranges_close(RowRanges *ranges);
+
+// The next message: the task that they are for, and bytes from `*range` and `*done` on, which move
+// on. False: there are none left.
+bool row_ranges_next(const RowRanges *ranges, uint32_t *range, int64_t *done, uint32_t task,
+                     Text *text);
+
+// What a ROWS says: `count` pieces, whose addresses and bytes follow.
+typedef struct RowsHead {
+    uint32_t task, count;
+} RowsHead;
+bool wire_get_rows(Unpack *from, RowsHead *head);
+// The next piece; its bytes lie in the message. False: these bytes are no such message.
+bool wire_get_piece(Unpack *from, RowRange *piece, const char **bytes);
+
+// The head of a BLOCK: which block of the arena it is, and which bytes of it. They come after the
+// head, as the second part of the frame.
+void wire_put_block(Text *text, const WireBlock *block, const RowRange *piece);
+// False: these bytes are no such message.
+bool wire_get_block(Unpack *from, WireBlock *block, RowRange *piece, const char **bytes);
+
+// Bytes of a file of the spill folder.
+typedef struct WireRun {
+    uint32_t file;
+    int64_t  at;     // In the file.
+    SbStr    bytes;  // They lie in the message.
+} WireRun;
+void wire_put_run(Text *text, const WireRun *run);
+bool wire_get_run(Unpack *from, WireRun *run);
+
+#endif
