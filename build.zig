@@ -73,8 +73,8 @@ const suites_cases: []const []const u8 = &.{"tests/cases.py job --beside"};
 // Those that measure times.
 const suites_quiet: []const []const u8 = &.{"tests/cases.py job --alone"};
 
-// OpenSSL is in programs and jobs that connect over TCP only (runtime/worker/link_tls.c).
-const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "utf8proc", "ssl", "crypto" };
+// OpenSSL is opened by jobs that connect with a key (runtime/worker/link_openssl.c): its headers are all that is needed.
+const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "utf8proc" };
 
 pub fn build(b: *std.Build) void {
     // Not the build machine's own CPU: jobs travel, and valgrind 3.19 knows no AVX-512.

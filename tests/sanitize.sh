@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.." || exit 2
 work=$PWD/build/sanitize
 mkdir -p "$work/plain" "$work/asan" "$work/tsan" "$work/times"
 : >"$work/results"
-LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -l:libssl.a -l:libcrypto.a -lm -ldl"
+LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"
 CFLAGS="-std=gnu23 -gline-tables-only -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
     -I. --embed-dir=stdlib --embed-dir=runtime/main --embed-dir=runtime/python --embed-dir=codegen/cuda
     --embed-dir=stdlib/number"

@@ -65,7 +65,7 @@ static const struct Owner {
 } owners[] = {
     {"<yaml.h>", {"runtime/options/config", "codegen/build/", nullptr}},
     {"<uv.h>", {"runtime/main/control", "runtime/observe/http", "runtime/worker/links", nullptr}},
-    {"<openssl/", {"runtime/worker/link_tls", nullptr}},
+    {"<openssl/", {"runtime/worker/link_tls", "runtime/worker/link_openssl", nullptr}},
     {"<llvm-c/", {"codegen/", nullptr, nullptr}},
     {"<zlib.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
     {"<zstd.h>", {"runtime/", "codegen/reference/", "driver/peek"}},

@@ -25,7 +25,7 @@ static const char *in(Arena *arena, const char *folder, const char *file) {
 static void add_all(Arena *arena, Command *command, const LinkInput *input, const char *gcc) {
     static const char libc_folder[] = "/usr/lib/x86_64-linux-gnu";
     static const char *const libraries[] = {
-        "-luv_a", "-lyaml", "-lzstd", "-llz4", "-lz", "-lutf8proc", "-lssl", "-lcrypto"};
+        "-luv_a", "-lyaml", "-lzstd", "-llz4", "-lz", "-lutf8proc"};
     command_add(command, "-pie");
     command_add(command, "--eh-frame-hdr");
     command_add(command, "--gc-sections");

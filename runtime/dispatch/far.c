@@ -247,12 +247,25 @@ Partition *far_take(Dispatch *d, Flow *flow, int64_t *busy) {
 
 // ---- a worker is lost ---------------------------------------------------------------------------
 
+// Of a worker of another machine nobody knows what ended it. What ends one after the other ends the
+// job.
+static void count_loss(Dispatch *d, const Flow *flow) {
+    Attempt *attempt = flow->attempt;
+    if (!attempt || !workers_is_place(d->own->workers, flow->place)) return;
+    if (++attempt->losses <= d->own->job->ask.options.worker_restarts || d->stop) return;
+    SbStr label = flow->run->stage->label;
+    trouble_set(d->own->trouble, TROUBLE_WORKERS_LOST, "%u workers that joined were lost at one "
+                "task of '%.*s'", attempt->losses, (int)label.len, label.ptr);
+    dispatch_stop(d);
+}
+
 void flow_lose(Dispatch *d, NodeId node) {
     // Nobody asks it to hand over what it has.
     far_fills_lose(d, node);
     for (uint32_t i = 0; i < d->own->flow_max; i++) {
         Flow *flow = d->own->flows[i];
         if (!flow || !flow->run || flow->place.i != node.i || node.i == 0) continue;
+        if (flow->far_asked) count_loss(d, flow);
         if (flow->far_asked) end_ask(d, flow);
         drop_partition(flow);
         free(flow->answer);

@@ -41,6 +41,7 @@ typedef struct Attempt {
     bool       ended;      // Observers were told that one has come to the end.
     uint32_t   alive;      // Attempts that have begun and not ended.
     uint32_t   partitions; // That were taken over.
+    uint32_t   losses;     // Workers of other machines that were lost at it.
 } Attempt;
 
 // A partition that a launch takes after others.

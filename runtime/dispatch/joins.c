@@ -55,7 +55,7 @@ bool joins_open(Workers *w) {
         w->mirrors[n] = arena_open(&w->space, n);
         if (!w->mirrors[n]) return trouble_no_memory(&w->job->trouble, "for workers");
     }
-    snprintf(address.text, sizeof address.text, "tcp:%s", options->listen);
+    link_tcp_address(options->listen, &address);
     if (!links_listen(w->links, address.text, &bound, &w->job->trouble)) return false;
     sb_text_format(&text, "workers join at %s", bound.text + strlen("tcp:"));
     say(w, "listens", &text);
@@ -101,13 +101,15 @@ void joins_turned(Workers *w, const char *text) {
 // Tells the worker why it is not taken. It closes the connection once it has read that.
 static void refuse(Workers *w, Guest *guest, const char *host, const Trouble *trouble) {
     Text text = {0}, line = {0};
+    // A place may become free: of a worker that is lost, which the job does not know yet.
+    pack_number(&text, trouble->kind == TROUBLE_JOIN_FULL);
     wire_put_trouble(&text, trouble);
     Frame frame = {.kind = WIRE_REFUSE, .bytes = text.ptr, .len = text.len};
     if (!text.failed) links_send(w->links, guest->peer, &frame, nullptr, 0);
     sb_text_close(&text);
     sb_text_format(&line, "a worker of '%s' was turned away: %s", host, trouble->text);
     sb_text_add(&line, "", 1);
-    if (!line.failed) joins_turned(w, line.ptr);
+    if (!line.failed && trouble->kind != TROUBLE_JOIN_FULL) joins_turned(w, line.ptr);
     sb_text_close(&line);
     guest->refused = true;
     guest->since = w->d->now;
@@ -147,7 +149,7 @@ static bool is_taken(const Workers *w, const Hello *hello, bool good, Trouble *t
     }
     if (!free_place(w)) {
         uint32_t places = w->count - 1 - w->own;
-        trouble_set(trouble, TROUBLE_JOIN_REFUSED, "all places of the job are taken: %u", places);
+        trouble_set(trouble, TROUBLE_JOIN_FULL, "all places of the job are taken: %u", places);
         return trouble_fix(trouble, "give the job more: --places=%u", places + 1), false;
     }
     int64_t least = (least_memory(w) + MIB - 1) / MIB;

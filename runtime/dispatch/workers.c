@@ -83,6 +83,8 @@ FarRows *workers_rows(Workers *w, NodeId node, WireBlocks *blocks) {
     return &alive->rows;
 }
 
+bool workers_is_place(const Workers *w, NodeId node) { return lives_is_place(w, node); }
+
 bool workers_own(Workers *w, NodeId node, const WireBlocks *blocks) {
     return joins_own(w, node, blocks);
 }

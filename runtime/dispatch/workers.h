@@ -36,6 +36,8 @@ void workers_distrust(Workers *workers, NodeId node, const char *what);
 FarRows *workers_rows(Workers *workers, NodeId node, WireBlocks *blocks);
 // A message of the worker speaks of blocks. False: what lies in them has not come.
 bool workers_own(Workers *workers, NodeId node, const WireBlocks *blocks);
+// Is it a place for a worker of another machine?
+bool workers_is_place(const Workers *workers, NodeId node);
 const ArenaSpace *workers_space(const Workers *workers);
 // A thread begins, or ends, to work at an answer of the worker: until it ends, the worker is not
 // lost.

@@ -116,9 +116,6 @@ static const License licenses[] = {
     {"LZ4: BSD 2-clause. Copyright (c) 2011-2020 Yann Collet.\n"
      "xxHash: BSD 2-clause. Copyright (c) 2012-2021 Yann Collet.\n",
      bsd2},
-    {"OpenSSL, in a job that connects to other machines: Apache License 2.0. Copyright (c) "
-     "1998-2024 The\nOpenSSL Project Authors.\n",
-     "Its terms are those of the runtime, above.\n"},
     {"IANA time zone database: in the public domain.\n", "It needs no permission.\n"},
     {"zlib: zlib license. Copyright (C) 1995-2022 Jean-loup Gailly and Mark Adler.\n", zlib},
     {"GCC support library: GNU GPL 3 with the GCC Runtime Library Exception. Copyright (C) Free\n"

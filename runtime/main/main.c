@@ -673,6 +673,12 @@ static int run_worker(Job *job, const Inherited *inherited) {
     return code;
 }
 
+// A key that cannot be used shows before anything else is done.
+static bool has_key(const Options *options, Trouble *trouble) {
+    LinkKey key;
+    return !options->key_file || link_key_read(options->key_file, &key, trouble);
+}
+
 static int run_job(Job *job, const Inherited *inherited) {
     job->stop.cancel_fd = eventfd(0, EFD_CLOEXEC);
     const Options *options = &job->ask.options;
@@ -682,7 +688,7 @@ static int run_job(Job *job, const Inherited *inherited) {
                                        .cancel_fd = job->stop.cancel_fd};
     retry_use(&job->machine.retry);
     if (inherited || options->join) return run_worker(job, inherited);
-    bool planned = open_plan(job);
+    bool planned = has_key(options, &job->trouble) && open_plan(job);
     if (planned && options->check) return check_run(job, open_sources);
     if (planned && options->journal) return resume_show(job, open_sources);
     if (!planned || !open_job(job)) {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum : int64_t { SECOND = 1'000'000'000, LOOK = 100'000'000 };
+enum : int64_t { LOOK = 100'000'000 };
 enum { MICROS = 1000 };
 
 // ---- the inputs of the job ----------------------------------------------------------------------
@@ -64,21 +64,50 @@ static bool is_connected(Serve *s) {
     return good;
 }
 
+void join_never(Serve *s, LinkEnd why, const char *text) {
+    s->failed = true;
+    if (why != LINK_END_ERROR) links_trouble(why, text, &s->job->trouble);
+    else
+        trouble_set(&s->job->trouble, TROUBLE_LINK_CONNECT, "no job at %s: %s",
+                    s->address.text + strlen("tcp:"), text);
+}
+
+static int64_t timeout_of(const Serve *s) {
+    enum : int64_t { MICROSECOND = 1000 };
+    return s->job->ask.options.worker_timeout_us * MICROSECOND;
+}
+
+static void begin_anew(Serve *s) {
+    trouble_close(&s->job->trouble);
+    s->over = s->failed = s->connected = s->later = false;
+    s->lost_text[0] = '\0';
+}
+
 // A job that begins a moment later is no mistake.
 static bool tries_again(Serve *s, int64_t since, int64_t limit) {
     bool again = s->why_lost == LINK_END_ERROR && log_clock_ns() - since < limit;
     if (!again) return false;
-    trouble_close(&s->job->trouble);
-    s->over = s->failed = false;
+    begin_anew(s);
+    usleep(LOOK / MICROS);
+    return true;
+}
+
+// As long as it may take until the job finds that a worker is lost.
+bool join_waits(Serve *s, int64_t since) {
+    enum { TIMES = 3 };
+    if (!s->joined || !s->later || log_clock_ns() - since > TIMES * timeout_of(s)) return false;
+    links_close(s->links);
+    s->links = nullptr;
+    begin_anew(s);
     usleep(LOOK / MICROS);
     return true;
 }
 
 bool join_connect(Serve *s) {
-    enum : int64_t { QUEUE_BYTES = 256 << 20, TICK = 100'000'000, MICROSECOND = 1000 };
+    enum : int64_t { TICK = 100'000'000 };
     static const LinkMake *const makes[] = {&link_tcp, nullptr};
     const Options *options = &s->job->ask.options;
-    int64_t limit = options->worker_timeout_us * MICROSECOND, since = log_clock_ns();
+    int64_t limit = timeout_of(s), since = log_clock_ns();
     LinkKey key;
     if (options->key_file && !link_key_read(options->key_file, &key, &s->job->trouble))
         return false;
@@ -90,14 +119,17 @@ bool join_connect(Serve *s) {
     setup.queue_bytes_max += s->job->machine.memory_whole;
     setup.makes = makes;
     setup.key = options->key_file ? &key : nullptr;
-    snprintf(s->address, sizeof s->address, "tcp:%s", options->join);
+    link_tcp_address(options->join, &s->address);
     s->timeout_ns = limit;
     s->links = links_open(&setup, &s->job->trouble);
     bool good = s->links;
     do {
         if (good)
-            good = links_connect(s->links, s->address, &s->coordinator, &s->job->trouble);
-        if (good && is_connected(s)) return true;
+            good = links_connect(s->links, s->address.text, &s->coordinator, &s->job->trouble);
+        if (good && is_connected(s)) {
+            s->heard = log_clock_ns();
+            return true;
+        }
     } while (good && tries_again(s, since, limit));
     return false;
 }
@@ -127,7 +159,7 @@ static void say_text(Job *job, const char *event, Text *text) {
 void join_say_ready(Serve *s) {
     Text text = {0}, nothing = {0};
     if (!s->joined) return;
-    sb_text_format(&text, "worker %u of the job at %s", s->node, s->address + strlen("tcp:"));
+    sb_text_format(&text, "worker %u of the job at %s", s->node, s->address.text + strlen("tcp:"));
     say_text(s->job, "joined", &text);
     serve_say(s, WIRE_READY, &nothing);
 }
@@ -144,8 +176,14 @@ int join_end(Serve *s, bool good) {
     Job *job = s->job;
     bool lost = good && !s->stopped;
     if (!lost) return good ? 0 : trouble_exit_code(&job->trouble);
+    if (!s->welcomed && !job->ask.options.key_file && s->why_lost == LINK_END_CLOSED) {
+        trouble_set(&job->trouble, TROUBLE_LINK_KEY, "the job at %s has closed the connection at "
+                    "once: it may have a key", s->address.text + strlen("tcp:"));
+        trouble_fix(&job->trouble, "give the worker the key of the job: --key-file=FILE");
+        return trouble_exit_code(&job->trouble);
+    }
     trouble_set(&job->trouble, TROUBLE_LINK_LOST, "the connection to the job at %s is lost: %s",
-                s->address + strlen("tcp:"), s->lost_text);
+                s->address.text + strlen("tcp:"), s->lost_text);
     if (!s->ready) return trouble_exit_code(&job->trouble);
     Text text = {0};
     sb_text_format(&text, "%s; it joins again", job->trouble.text);

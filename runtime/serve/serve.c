@@ -230,7 +230,10 @@ static bool obey(Serve *s, const Frame *frame) {
         s->ready = take_welcome(s, from);
         pthread_cond_broadcast(&s->changed);
         return s->ready;
-    case WIRE_REFUSE: wire_get_trouble(&from, &s->job->trouble); return false;
+    case WIRE_REFUSE:
+        s->later = unpack_number(&from) != 0;
+        wire_get_trouble(&from, &s->job->trouble);
+        return false;
     case WIRE_ROWS: return copies_take(s, &from);
     case WIRE_HEADER: return wire_get_header(&from, s->job->ask.what, s->job->io.sources);
     case WIRE_ASK:
@@ -301,8 +304,7 @@ static void on_closed(void *self, PeerId peer, LinkEnd why, const char *text) {
     pthread_mutex_lock(&s->lock);
     if (s->lost_text[0] == '\0') snprintf(s->lost_text, sizeof s->lost_text, "%s", text);
     s->why_lost = why;
-    bool never = s->joined && !s->connected && !s->over;
-    if (never) s->failed = !links_trouble(why, text, &s->job->trouble);
+    if (s->joined && !s->connected && !s->over) join_never(s, why, text);
     s->over = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -387,12 +389,17 @@ void serve_watch(Serve *s) {
 // A process of the job's machine, or one that joins. False: job->trouble.
 static bool serve(Serve *s, int socket) {
     if (!s->joined && !map_space(s)) return false;
-    if (!open_runs(s) || !(s->joined ? join_connect(s) : connect_links(s, socket))) return false;
-    failpoint("worker-born");
-    s->heard = log_clock_ns();
-    say_hello(s);
+    if (!open_runs(s)) return false;
+    int64_t since = log_clock_ns();
+    bool welcome = false;
+    do {
+        if (!(s->joined ? join_connect(s) : connect_links(s, socket))) return false;
+        failpoint("worker-born");
+        say_hello(s);
+        welcome = is_welcome(s);
+    } while (!welcome && join_waits(s, since));
     SbParallel *parallel = &s->job->machine.pool.parallel;
-    if (!is_welcome(s)) {
+    if (!welcome) {
         join_say_cannot(s);
         return !s->failed;
     }

@@ -95,10 +95,11 @@ typedef struct Serve {
     bool        joined;      // It is one.
     bool        connected;
     bool        welcomed;    // A place was given to it.
+    bool        later;       // There is none now.
     bool        stopped;     // The job has told it to end.
     LinkEnd     why_lost;
     char        lost_text[LINK_TEXT_MAX];
-    char        address[LINK_ADDRESS_MAX];
+    LinkAddress address;
     int64_t     heard;       // When the job said something last.
     int64_t     timeout_ns;  // After so much silence the job is lost.
     Copies      copies;
@@ -121,9 +122,13 @@ void serve_watch(Serve *s);
 
 // Connects to the job that listens. False: job->trouble.
 bool join_connect(Serve *s);
+// The connection never was up. The lock is held.
+void join_never(Serve *s, LinkEnd why, const char *text);
 void join_say_hello(Hello *hello, const Job *job);
 // Has the machine what the job reads? False: job->trouble.
 bool join_has_inputs(Serve *s);
+// The job has not taken it: may it be taken soon? Then it forgets that it has asked, after a while.
+bool join_waits(Serve *s, int64_t since);
 // Tells the job that tasks may come, or why they may not.
 void join_say_ready(Serve *s);
 void join_say_cannot(Serve *s);

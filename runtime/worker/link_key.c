@@ -44,7 +44,8 @@ bool link_key_read(const char *path, LinkKey *key, Trouble *trouble) {
     }
     if (!is_private(path, &about, trouble)) return false;
     bool fits = got >= LINK_KEY_BYTES && got <= FILE_MAX;
-    if (fits) link_key_of(bytes, got, key);
+    bool good = fits ? link_key_of(bytes, got, key, trouble)
+                     : refuse(path, "has not 32 to 4096 bytes", trouble);
     explicit_bzero(bytes, sizeof bytes);
-    return fits || refuse(path, "has not 32 to 4096 bytes", trouble);
+    return good;
 }

@@ -107,6 +107,11 @@ static bool waits(int fd, uint64_t *acked) {
     return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0;
 }
 
+void link_tcp_address(const char *text, LinkAddress *address) {
+    bool named = strncmp(text, "tcp:", 4) == 0;
+    snprintf(address->text, sizeof address->text, "%s%s", named ? "" : "tcp:", text);
+}
+
 const LinkMake link_tcp = {
     .name = "tcp", .form = "tcp:HOST:PORT",
     .fix = "give an address of this machine and a port that nobody uses; port 0 takes any",

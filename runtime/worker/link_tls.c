@@ -3,10 +3,9 @@
 #define _GNU_SOURCE
 #include "runtime/worker/link.h"
 
+#include "runtime/worker/link_openssl.h"
+
 #include <errno.h>
-#include <openssl/err.h>
-#include <openssl/sha.h>
-#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,9 +73,14 @@ static BIO *make_bio(Session *session) {
     return bio;
 }
 
-void link_key_of(const char *bytes, int64_t len, LinkKey *key) {
+bool link_key_of(const char *bytes, int64_t len, LinkKey *key, Trouble *trouble) {
     static_assert(LINK_KEY_BYTES == SHA256_DIGEST_LENGTH);
+    char why[LINK_TEXT_MAX];
+    if (!openssl_open(why, sizeof why))
+        return trouble_set(trouble, TROUBLE_OPENSSL, "connections with a key need OpenSSL 3: %s",
+                           why);
     SHA256((const unsigned char *)bytes, (size_t)len, key->bytes);
+    return true;
 }
 
 // ---- the key ------------------------------------------------------------------------------------
@@ -199,6 +203,11 @@ static void close_tls(void *self) {
 }
 
 static void *open_tls(const LinkKey *key, int fd, bool accepts, LinkWhy *why) {
+    char reason[LINK_TEXT_MAX];
+    if (!openssl_open(reason, sizeof reason)) {
+        link_fails(why, LINK_END_ERROR, "there is no OpenSSL 3: %s", reason);
+        return nullptr;
+    }
     Session *session = calloc(1, sizeof *session);
     SSL_CTX *context = make_context();
     if (session && context) {

@@ -42,8 +42,10 @@ typedef struct LinkKey {
     uint8_t bytes[LINK_KEY_BYTES];
 } LinkKey;
 
-// A digest of the bytes of a key file.
-void link_key_of(const char *bytes, int64_t len, LinkKey *key);
+// "tcp:HOST:PORT" of what a user writes, with or without "tcp:".
+void link_tcp_address(const char *text, LinkAddress *address);
+// A digest of the bytes of a key file. False: *trouble, there is no OpenSSL.
+bool link_key_of(const char *bytes, int64_t len, LinkKey *key, Trouble *trouble);
 // The key of a file of 32 to 4096 bytes that nobody but its user may read. False: *trouble.
 bool link_key_read(const char *path, LinkKey *key, Trouble *trouble);
 

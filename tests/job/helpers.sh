@@ -67,3 +67,40 @@ refused() {
     after=$(find . ! -path ./journal | LC_ALL=C sort)
     [ "$after" = "$before" ] || wrong "there is:" $after
 }
+
+# listens JOB OPTION...: a job that takes workers, in $job; it says where in $at. What it says is in c.err.
+listens() {
+    : >c.err
+    timeout 60 "$@" --listen=127.0.0.1:0 --key-file=key 2>c.err &
+    job=$!
+    tries=0
+    until at=$(sed -n 's/^workers join at //p' c.err) && [ -n "$at" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || { wrong "the job does not listen: $(head -1 c.err)"; break; }
+        sleep 0.05
+    done
+}
+
+# joins NUMBER JOB OPTION...: a worker of it, in $worker. What it says is in wNUMBER.err.
+joins() {
+    number=$1
+    shift
+    : >"w$number.err"
+    "$@" --join="$at" --key-file=key 2>"w$number.err" &
+    worker=$!
+}
+
+# until_says FILE TEXT
+until_says() {
+    tries=0
+    until grep -qF -- "$2" "$1"; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || { wrong "$1 does not say: $2"; break; }
+        sleep 0.05
+    done
+}
+
+# new_key FILE
+new_key() {
+    (umask 077; head -c 32 /dev/urandom >"$1")
+}

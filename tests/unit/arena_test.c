@@ -119,11 +119,64 @@ static void others_read_what_one_writes(void) {
     arena_space_close(&space);
 }
 
+// A child stands for another machine: it has nothing of the space but its figures.
+static bool has_a_copy(const ArenaSpace *space, const char *block) {
+    ArenaSpace copy = {.base = space->base, .span = space->span, .count = space->count};
+    munmap(space->base, (size_t)(2 * space->span));
+    if (!arena_space_copy(&copy)) return false;
+    char *mine = arena_space_of(&copy, 0) + (block - space->base);
+    bool good = mine == block && mine[0] == 0;
+    memcpy(mine, "mine", 5);
+    arena_space_drop(&copy, copy.base, 2 * ARENA_UNIT);
+    good &= mine[0] == 0;
+    // Where something lies already it cannot lie.
+    ArenaSpace second = {.base = space->base, .span = space->span, .count = space->count};
+    good &= !arena_space_copy(&second) && !second.base;
+    arena_space_close(&second);
+    memcpy(mine, "kept", 5);
+    good &= strcmp(block, "kept") == 0;
+    arena_space_close(&copy);
+    return good;
+}
+
+static void another_machine_has_a_copy(void) {
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 2, SPAN));
+    Arena *arena = arena_open(&space, 0);
+    char *block = arena_take(arena, 70000);
+    memcpy(block, "theirs", 7);
+    pid_t child = fork();
+    if (child == 0) _exit(has_a_copy(&space, block) ? 0 : 1);
+    int status = 1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+    CHECK(strcmp(block, "theirs") == 0);
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
+static void bytes_lie_in_one_arena(void) {
+    const ArenaSpace space = {.base = (char *)(uintptr_t)(1 << 30), .span = SPAN, .count = 3};
+    const char *second = arena_space_of(&space, 1);
+    CHECK(arena_space_find(&space, space.base, 1) == 0);
+    CHECK(arena_space_find(&space, second, SPAN) == 1);
+    CHECK(arena_space_find(&space, second + SPAN - 1, 1) == 1);
+    CHECK(arena_space_find(&space, second - 1, 2) == 3);
+    CHECK(arena_space_find(&space, second, SPAN + 1) == 3);
+    CHECK(arena_space_find(&space, second, 0) == 3);
+    CHECK(arena_space_find(&space, second, -1) == 3);
+    CHECK(arena_space_find(&space, space.base - 1, 1) == 3);
+    CHECK(arena_space_find(&space, space.base + 3 * SPAN, 1) == 3);
+    CHECK(arena_space_find(&space, nullptr, INT64_MAX) == 3);
+}
+
 static const UnitTest tests[] = {
     {"blocks_keep_their_bytes", blocks_keep_their_bytes},
     {"a_block_grows_and_shrinks", a_block_grows_and_shrinks},
     {"the_next_life_claims_what_lives", the_next_life_claims_what_lives},
     {"others_read_what_one_writes", others_read_what_one_writes},
+    {"another_machine_has_a_copy", another_machine_has_a_copy},
+    {"bytes_lie_in_one_arena", bytes_lie_in_one_arena},
 };
 
 UNIT_MAIN("arena", tests)
