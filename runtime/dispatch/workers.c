@@ -312,6 +312,7 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
     NodeId node = node_of_peer(w, peer);
     bool hello = frame->kind == WIRE_HELLO;
     if (!w->closing && node.i == 0 && hello) joins_hello(w, peer, frame);
+    else if (!w->closing && node.i > 0 && hello) hear_hello(w, node, frame);
     else if (!w->closing && node.i > 0) hear_member(w, node, frame, &copy);
     pthread_mutex_unlock(&w->d->lock);
     if (copy.to.bytes > 0) memcpy(copy.to.at, copy.bytes, (size_t)copy.to.bytes);
