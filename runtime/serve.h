@@ -19,7 +19,7 @@
 //   Inherited inherited;
 //   if (process_inherited(&inherited, &trouble)) return serve_run(job, &inherited);
 //
-// Circle: breakers, inputs, serve, signals, trial, work: threads of the worker do what messages
+// Circle: breakers, copies, inputs, join, serve, signals, trial, work: threads of the worker do what messages
 // say, and say what came of it.
 #ifndef SBC_RUNTIME_ROOM_SERVE_H
 #define SBC_RUNTIME_ROOM_SERVE_H

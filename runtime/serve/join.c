@@ -1,5 +1,5 @@
-// Join: the life of a worker of another machine, or of another network: it comes to a job that
-// listens, is told all that a process of that machine inherits, and works as any worker does.
+// Join: the life of a worker of another machine. It comes to a job that listens, and is told what
+// a process that the job begins inherits. From then on it works as any worker does.
 #define _GNU_SOURCE
 #include "runtime/abi.h"
 #include "runtime/host.h"
@@ -138,7 +138,7 @@ bool join_connect(Serve *s) {
 
 void join_say_hello(Hello *hello, const Job *job) {
     static char host[64];
-    if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "?");
+    if (gethostname(host, sizeof host - 1) != 0) memcpy(host, "?", sizeof "?");
     hello->memory = job->machine.memory_whole;
     hello->host = host;
 }

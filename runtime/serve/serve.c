@@ -18,7 +18,8 @@ static void say(Serve *s, WireKind kind, const Text *text, const RowRange *more)
     Message message = link_send(&s->link, 0, 0);
     Frame frame = {.kind = kind, .epoch = message.epoch, .number = message.number,
                    .ack = message.ack, .bytes = text->ptr, .len = text->len};
-    bool good = !text->failed && links_send(s->links, s->coordinator, &frame, &piece, more != nullptr);
+    bool good = !text->failed &&
+                links_send(s->links, s->coordinator, &frame, &piece, more != nullptr);
     if (!good) s->over = true;
     pthread_mutex_unlock(&s->lock);
 }
@@ -135,7 +136,8 @@ static bool take_welcome(Serve *s, Unpack from) {
     s->kept = keep;
     sb_memory_keep(&job->machine.memory);
     uint32_t threads = threads_of(s, &welcome);
-    return copies_open(s) && slots_open(&job->machine.slots, job->ask.what, &job->ask.options, threads,
+    return copies_open(s) &&
+           slots_open(&job->machine.slots, job->ask.what, &job->ask.options, threads,
                       &job->trouble) &&
            claim(s, &from) && fills_open(s, &welcome) &&
            pool_open(&job->machine.pool, threads, &job->trouble);

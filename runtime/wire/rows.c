@@ -1,6 +1,6 @@
 #include "runtime/wire/rows.h"
 
-#include "stdlib/aggregate/held.h"
+#include "stdlib/aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>

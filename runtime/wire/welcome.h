@@ -30,8 +30,8 @@ typedef struct Welcome {
     uint32_t lanes;          // Parts of breakers that its tasks fill side by side.
     uint32_t first_file;     // Of its files in the spill folder; one for each lane.
     const char *spill;       // The folder; "": there is none.
-    // Of a worker that joins: which one it is, where the arenas are to lie, from which place on its
-    // spill files hold rows, and after how long without a word the job is lost.
+    // Of a worker that joins: which one it is, where the arenas lie, and where free places in its
+    // spill files begin. After `timeout_ns` without a word the job is lost.
     uint32_t node, arenas;
     uint64_t base;
     int64_t  span, spill_from, timeout_ns;

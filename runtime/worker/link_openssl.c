@@ -1,3 +1,4 @@
+// OpenSSL of the machine, opened once by the first connection with a key.
 #define OPENSSL_OWN
 #include "runtime/worker/link_openssl.h"
 

@@ -69,9 +69,11 @@ refused() {
 }
 
 # listens JOB OPTION...: a job that takes workers, in $job; it says where in $at. What it says is in c.err.
+# A case may say in which network both sides are: `near` and `far` are commands before theirs, `host` the address.
+near= far= host=127.0.0.1
 listens() {
     : >c.err
-    timeout 60 "$@" --listen=127.0.0.1:0 --key-file=key 2>c.err &
+    $near timeout 60 "$@" --listen="$host:0" --key-file=key 2>c.err &
     job=$!
     tries=0
     until at=$(sed -n 's/^workers join at //p' c.err) && [ -n "$at" ]; do
@@ -86,7 +88,7 @@ joins() {
     number=$1
     shift
     : >"w$number.err"
-    "$@" --join="$at" --key-file=key 2>"w$number.err" &
+    $far "$@" --join="$at" --key-file=key 2>"w$number.err" &
     worker=$!
 }
 

@@ -26,7 +26,8 @@ static void ranges_are_their_union(void) {
         }
         row_ranges_sort(&ranges);
         for (uint32_t i = 0; i < ranges.count; i++) {
-            CHECK(i == 0 || ranges.items[i].at > ranges.items[i - 1].at + ranges.items[i - 1].bytes);
+            const RowRange *before = i ? &ranges.items[i - 1] : nullptr;
+            CHECK(!before || ranges.items[i].at > before->at + before->bytes);
             CHECK(ranges.items[i].at >= room && ranges.items[i].bytes > 0);
             memset(found + (ranges.items[i].at - room), true, (size_t)ranges.items[i].bytes);
         }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """run.py [--write] [--rounds N] [--scale X] [--ray PYTHON] [ROW ...]: what worker processes cost, and what a loss costs.
 
-Rows: throughput, partition, streaming, start, idle, fresh, kill, coordinator, ray. `throughput` runs rows of tests/bench, on X times
+Rows: throughput, partition, joined, streaming, start, idle, fresh, kill, coordinator, ray. `throughput` runs rows of tests/bench, on X times
 their data (1), and a group of many keys. `ray` runs Ray Data's kill test with that Python, which has `ray[data]`
 (python3 -m venv ray && ray/bin/pip install "ray[data]==2.60.0"). --write puts the table into RESULTS.md."""
 import argparse
@@ -136,6 +136,31 @@ class Bench:
             target = 5 if name == "threads" else 30
             self.add(f"a partition of one row through a step, {name}", micros, "us", f"<= {target} us", micros <= target)
 
+    def joined_seconds(self, source, *options):
+        """Of a job that has one worker, which joins over TCP with a key."""
+        key = self.folder / "key"
+        key.touch(mode=0o600)
+        key.write_bytes(os.urandom(32))
+        begin = time.monotonic()
+        job = self.start(source, "--listen=127.0.0.1:0", f"--key-file={key}", "--workers=0", "--places=1", *options)
+        at = job.stderr.readline().split()[-1].decode()
+        worker = subprocess.Popen([self.job(source), f"--join={at}", f"--key-file={key}", f"--out={self.folder / 'out.csv'}", *options],
+                                  cwd=self.folder, stderr=subprocess.DEVNULL)
+        self.end(job)
+        seconds = time.monotonic() - begin
+        worker.wait()
+        return seconds
+
+    def joined(self):
+        """One worker of this machine, and one that joins over TCP on loopback; the job of one partition is taken off."""
+        edge, count, stages = HERE / "edge.sbd", 20_000, 3
+        ways = (("one worker process", lambda *more: self.seconds(edge, "--threads=2", "--workers=1", *more), 30),
+                ("a worker that joins over TCP with TLS", lambda *more: self.joined_seconds(edge, "--threads=2", *more), 100))
+        for name, way, target in ways:
+            empty, full = (min(way(f"--count={n}") for _ in range(self.rounds)) for n in (1, count))
+            micros = (full - empty) / (count * stages) * 1e6
+            self.add(f"a partition of one row, one of three stages, {name}", micros, "us", f"<= {target} us", micros <= target)
+
     def streaming(self):
         """M1 and M2 in turn with threads and with workers."""
         sized = {
@@ -248,7 +273,7 @@ class Bench:
         self.lines.append(f"| Ray Data: the same kill, {found[1][2]} process: beside {whole:.2f} s | {killed - whole:.3g} s | | |")
 
 
-ROWS = {"throughput": Bench.throughput, "partition": Bench.partition, "streaming": Bench.streaming, "start": Bench.start_of, "idle": Bench.idle,
+ROWS = {"throughput": Bench.throughput, "partition": Bench.partition, "joined": Bench.joined, "streaming": Bench.streaming, "start": Bench.start_of, "idle": Bench.idle,
         "fresh": Bench.fresh, "kill": Bench.kill, "coordinator": Bench.coordinator, "ray": Bench.ray_data}
 
 
