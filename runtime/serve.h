@@ -19,8 +19,8 @@
 //   Inherited inherited;
 //   if (process_inherited(&inherited, &trouble)) return serve_run(job, &inherited);
 //
-// Circle: breakers, copies, inputs, join, serve, signals, trial, work: threads of the worker do what messages
-// say, and say what came of it.
+// Circle: breakers, copies, inputs, join, serve, signals, trial, work: threads of the worker do
+// what messages say, and say what came of it.
 #ifndef SBC_RUNTIME_ROOM_SERVE_H
 #define SBC_RUNTIME_ROOM_SERVE_H
 
