@@ -82,6 +82,7 @@ static const Type *list_elem_type(Checker *checker, const AstExpr *expr, Value *
     for (int flexible = 0; flexible < 2; flexible++) {
         for (uint32_t i = 0; i < expr->arg_count; i++) {
             if (is_flexible(expr->args[i].value) != flexible) continue;
+            if (is_empty_list(expr->args[i].value)) continue;
             bool follows = type && flexible && type_is_numeric(type_base(type)) &&
                            !(type->kind == TYPE_I64 && items[i].type->kind == TYPE_F64);
             if (follows) continue;
@@ -104,13 +105,14 @@ static const Type *list_elem_type(Checker *checker, const AstExpr *expr, Value *
     return type;
 }
 
-// False: one of them has no type, so that nobody knows what numbers and [] beside it should be.
+// False: one of them has no type, so that nobody knows what numbers beside it should be. What [] is
+// the others say.
 static bool check_items(Checker *checker, Scope *scope, const AstExpr *list, Value *items) {
     bool good = true;
     for (int untyped = 0; untyped < 2 && good; untyped++)
         for (uint32_t i = 0; i < list->arg_count; i++) {
             const AstExpr *item = list->args[i].value;
-            if ((item && is_untyped(item)) != untyped) continue;
+            if ((item && is_untyped(item)) != untyped || (item && is_empty_list(item))) continue;
             items[i] = check_expr(checker, scope, item, nullptr);
             good &= !is_error(items[i].type);
         }

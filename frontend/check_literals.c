@@ -30,9 +30,14 @@ bool is_flexible(const AstExpr *expr) {
     return false;
 }
 
-bool is_untyped(const AstExpr *expr) {
-    return is_flexible(expr) || (expr->kind == AST_LIST && !expr->arg_count);
+bool is_empty_list(const AstExpr *expr) {
+    bool empty = expr->kind == AST_LIST;
+    for (uint32_t i = 0; empty && i < expr->arg_count; i++)
+        empty = expr->args[i].value && is_empty_list(expr->args[i].value);
+    return empty;
 }
+
+bool is_untyped(const AstExpr *expr) { return is_flexible(expr) || is_empty_list(expr); }
 
 // ---- decimals -----------------------------------------------------------------------------------
 

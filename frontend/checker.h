@@ -206,7 +206,8 @@ const char *article(const char *word);                        // "a" or "an".
 // ---- check_literals.c, check_time.c -------------------------------------------------------------
 
 bool  is_flexible(const AstExpr *expr);  // A number written out, or arithmetic over such.
-bool  is_untyped(const AstExpr *expr);   // Flexible, or []: its place says its type.
+bool  is_untyped(const AstExpr *expr);   // Flexible, or an empty list: its place says its type.
+bool  is_empty_list(const AstExpr *expr);  // [], and lists of nothing else: [[], []].
 Value check_literal(Checker *checker, const AstExpr *expr, bool negative, const Type *want);
 Value const_value(Checker *checker, const Type *type, Const value, Span span);
 Value null_value(Checker *checker, const Type *type, Span span);
