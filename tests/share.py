@@ -7,6 +7,7 @@ SBC_TEST_SHARES=N in the environment asks suites that are too long to be run who
 cases. The number of commits says which: N submissions in a row run every case. `./bootstrap.sh test` asks
 for a third; `./bootstrap.sh test all`, and each suite by itself, for everything.
 """
+import functools
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ def shares():
     return max(1, int(os.environ.get("SBC_TEST_SHARES", "1")))
 
 
+@functools.cache
 def turn():
     """The number of commits, or 0 where the sources are no repository."""
     done = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
