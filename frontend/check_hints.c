@@ -135,8 +135,16 @@ static Op *hint_op(Checker *checker, Flow *flow, const AstStep *step, Span span)
     return op;
 }
 
+// Is an item wrong, so that nobody knows what it calls?
+static bool is_broken(const Op *op) {
+    bool broken = false;
+    for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
+        broken |= expr_is_none(op->project.items[i].expr);
+    return broken;
+}
+
 static bool calls_extern(const Graph *graph, const Op *op) {
-    return op_is_foreign(graph, op) ||
+    return is_broken(op) || op_is_foreign(graph, op) ||
            (op->kind == OP_PROJECT && op_batch_call(graph, op, nullptr));
 }
 
