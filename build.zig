@@ -36,7 +36,7 @@ const stdlib_hot: []const []const u8 = &.{
 // Scratch memory for the library functions that the reference interpreter calls.
 const scratch: []const []const u8 = &.{ "runtime/memory/arena.c", "runtime/memory/hold.c", "runtime/memory/memory.c", "runtime/memory/scratch.c" };
 
-// Scripts that run sbc and its jobs, long ones first: two run at a time (tests/suites.py).
+// Scripts that run sbc and its jobs, long ones first: some run at a time (tests/suites.py).
 const suites: []const []const u8 = &.{
     "tests/stress/run.py",
     "tests/chaos/run.py",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""suites.py: runs test programs, two at a time, and prints the sum of what they say as the last line.
+"""suites.py: runs test programs beside each other, and prints the sum of what they say as the last line.
 
 usage: tests/suites.py [--processes=N] COMMAND... [--alone COMMAND...] [--together COMMAND...] [--waiting COMMAND...]
 
@@ -8,7 +8,7 @@ name and a colon in front or without, and end with 0 if and only if no test of i
 does is one failed test more. Lines that stand further right, or go on, are not taken for that line: what
 is quoted is indented. So programs nest, for this one ends with one such line, too.
 
-Commands run on N processors at once (all there are). Those that use all processors by themselves, or
+N commands run at once: one more than there are processors, for many wait. Those that use all processors by themselves, or
 measure times, stand after --alone: they run one after the other, and what they print comes as they print it. After --together commands run beside each
 other again. Each group begins when the one before it is over. Those that wait most of their time stand after --waiting: they run one
 after the other, beside the group that follows.
@@ -148,7 +148,7 @@ def table(suites, wall):
 
 
 def main(arguments):
-    processes = os.cpu_count()
+    processes = os.cpu_count() + 1
     if arguments and arguments[0].startswith("--processes="):
         processes = int(arguments.pop(0).partition("=")[2])
     groups = [("--together", [])]
