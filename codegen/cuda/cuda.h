@@ -11,13 +11,15 @@
 //
 //   i64 rows            how many rows it computes
 //   u8 *status          a byte for each row
+//   u8 *some            a byte for all of them
 //   const T *, u8 *     by column that it reads; the second only where values may be null
 //   T *, u8 *           by column that it gives
 //   T                   by parameter of the job, in 8 bytes
 //
 // Columns lie one value after the other, tensors one row after the other. A null has a zero in its
 // column of u8, and any value. Status bytes are zero before the first kernel of a stage. Where one
-// is not zero after the last kernel, the CPU judges the row.
+// is not zero after the last kernel, the CPU judges the row. Kernels write `some` with the first of
+// them: where it stays zero, nobody has to write or read a byte for each row.
 #ifndef SBC_CODEGEN_CUDA_H
 #define SBC_CODEGEN_CUDA_H
 

@@ -138,7 +138,8 @@ static void print_pointer(CudaEmit *e, TextBuf *buf, size_t i, bool output) {
 
 static void print_arguments(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
-    text_buf_add(buf, TEXT("struct " CUDA_NAME "_args {\n    i64 rows;\n    u8 *status;\n"));
+    text_buf_add(buf, TEXT("struct " CUDA_NAME "_args {\n    i64 rows;\n"
+                           "    u8 *status, *some;\n"));
     for (size_t i = 0; i < kernel->input_count; i++) print_pointer(e, buf, i, false);
     for (size_t i = 0; i < kernel->output_count; i++) print_pointer(e, buf, i, true);
     for (size_t i = 0; i < kernel->param_count; i++) {
@@ -197,16 +198,19 @@ static void print_pack(CudaEmit *e, TextBuf *buf) {
     each_column(kernel, buf, false, text);
     snprintf(text, sizeof text, "        SbPack<T, %u> y#;\n", width);
     each_column(kernel, buf, true, text);
-    if (kernel->shape) text_buf_add(buf, TEXT("        u8 raised = 0;\n"));
-    else text_buf_format(buf, "        SbPack<u8, %u> raised;\n", width);
-    text_buf_format(buf, "        %s\n        for (int k = 0; k < %u; k++)\n            raised%s ",
-                    e->dialect->unroll, width, kernel->shape ? " |=" : ".at[k] =");
+    text_buf_add(buf, TEXT("        u8 some = 0;\n"));
+    if (!kernel->shape) text_buf_format(buf, "        SbPack<u8, %u> raised;\n", width);
+    text_buf_format(buf, "        %s\n        for (int k = 0; k < %u; k++)\n            some |= %s",
+                    e->dialect->unroll, width, kernel->shape ? "" : "raised.at[k] = ");
     print_call(e, buf, true);
     text_buf_add(buf, TEXT(";\n"));
     snprintf(text, sizeof text, "        sb_store<T, %u>(a.y# + at, y#);\n", width);
     each_column(kernel, buf, true, text);
-    if (kernel->shape) text_buf_add(buf, TEXT("        if (raised) a.status[row] = 1;\n"));
-    else text_buf_format(buf, "        sb_store<u8, %u>(a.status + at, raised);\n", width);
+    if (kernel->shape) text_buf_add(buf, TEXT("        if (some) a.status[row] = *a.some = 1;\n"));
+    else
+        text_buf_format(buf, "        if (some) {\n"
+                             "            sb_store<u8, %u>(a.status + at, raised);\n"
+                             "            *a.some = 1;\n        }\n", width);
 }
 
 static void print_loop(CudaEmit *e, TextBuf *buf) {
@@ -222,15 +226,17 @@ static void print_loop(CudaEmit *e, TextBuf *buf) {
                          "        const i64 at = pack * %u;\n", kernel->width);
     if (kernel->shape)
         text_buf_format(buf, "        const i64 row = at / %llu;\n"
-                             "        const u32 element = (u32)(at %% %llu);\n"
-                             "        if (a.status[row]) continue;\n", elements, elements);
+                             "        const u32 element = (u32)(at %% %llu);\n", elements,
+                        elements);
+    if (kernel->shape && e->after_rows)
+        text_buf_add(buf, TEXT("        if (a.status[row]) continue;\n"));
     print_pack(e, buf);
     text_buf_add(buf, TEXT("    }\n"));
     if (!kernel->shape && kernel->width > 1) {
         text_buf_format(buf, "    for (i64 at = packs * %u + first; at < count; at += step)\n"
-                             "        a.status[at] = ", kernel->width);
+                             "        if (", kernel->width);
         print_call(e, buf, false);
-        text_buf_add(buf, TEXT(";\n"));
+        text_buf_add(buf, TEXT(") a.status[at] = *a.some = 1;\n"));
     }
     text_buf_add(buf, TEXT("}\n"));
 }
@@ -324,7 +330,8 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
     text_buf_add(&text, text_of(cuda_dialect.include));
     for (size_t i = 0; i < unit.kernel_count; i++) {
         CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
-                      .dialect = &cuda_dialect};
+                      .dialect = &cuda_dialect,
+                      .after_rows = i > 0 && !unit.kernels[0].shape};
         render_kernel(&e, &unit.kernels[i]);
         text_buf_char(&text, '\n');
         text_buf_add(&text, unit.kernels[i].text);

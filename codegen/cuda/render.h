@@ -28,6 +28,7 @@ typedef struct CudaEmit {
     CudaSources     sources;
     const Dialect  *dialect;
     CudaKernel     *kernel;
+    bool            after_rows;  // A kernel over rows has run before and knows bad ones.
     TextBuf         tables;  // Constant tensors.
     TextBuf         body;    // Statements for one row, or one element.
     CudaNode       *nodes;

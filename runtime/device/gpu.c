@@ -215,7 +215,7 @@ const char *gpu_lost(Gpu *gpu) {
 
 // Where columns lie in memory of the GPU, counted from its begin.
 typedef struct Layout {
-    size_t *inputs, *inputs_valid, *outputs, *outputs_valid, status, bytes;
+    size_t *inputs, *inputs_valid, *outputs, *outputs_valid, some, status, bytes;
 } Layout;
 
 static size_t place(Layout *layout, size_t bytes) {
@@ -242,6 +242,7 @@ static void lay(Layout *layout, const SbKernels *kernels, int64_t rows, size_t *
         layout->outputs[i] = place(layout, column_bytes(&kernels->outputs[i], rows));
         layout->outputs_valid[i] = kernels->outputs[i].nullable ? place(layout, (size_t)rows) : 0;
     }
+    layout->some = place(layout, 1);
     layout->status = place(layout, (size_t)rows);
 }
 
@@ -257,7 +258,7 @@ static bool hold(Gpu *gpu, size_t bytes, int *error) {
 
 static int copy_in(Gpu *gpu, const GpuLaunch *launch, const SbKernels *kernels,
                    const Layout *layout) {
-    int error = gpu->driver.fill(gpu->memory + layout->status, 0, (size_t)launch->rows);
+    int error = gpu->driver.fill(gpu->memory + layout->some, 0, layout->bytes - layout->some);
     for (uint32_t i = 0; i < kernels->input_count && !error; i++) {
         error = gpu->driver.copy_in(gpu->memory + layout->inputs[i], launch->inputs[i],
                                     column_bytes(&kernels->inputs[i], launch->rows));
@@ -270,8 +271,12 @@ static int copy_in(Gpu *gpu, const GpuLaunch *launch, const SbKernels *kernels,
 
 static int copy_out(Gpu *gpu, const GpuLaunch *launch, const SbKernels *kernels,
                     const Layout *layout) {
-    int error = gpu->driver.copy_out(launch->status, gpu->memory + layout->status,
+    uint8_t some = 0;
+    int error = gpu->driver.copy_out(&some, gpu->memory + layout->some, 1);
+    if (some && !error)
+        error = gpu->driver.copy_out(launch->status, gpu->memory + layout->status,
                                      (size_t)launch->rows);
+    else memset(launch->status, 0, (size_t)launch->rows);
     for (uint32_t i = 0; i < kernels->output_count && !error; i++) {
         error = gpu->driver.copy_out(launch->outputs[i], gpu->memory + layout->outputs[i],
                                      column_bytes(&kernels->outputs[i], launch->rows));
@@ -303,10 +308,11 @@ static void add_column(Arguments *to, DevicePtr at, DevicePtr valid, bool nullab
 static void set_arguments(const Gpu *gpu, const GpuLaunch *launch, const SbKernel *kernel,
                           const Layout *layout, Arguments *to) {
     const SbKernels *kernels = gpu->job->stages[launch->stage].kernels;
-    DevicePtr base = gpu->memory, status = base + layout->status;
+    DevicePtr base = gpu->memory, status = base + layout->status, some = base + layout->some;
     to->count = 0;
     add_word(to, &launch->rows, sizeof launch->rows);
     add_word(to, &status, sizeof status);
+    add_word(to, &some, sizeof some);
     for (uint32_t i = 0; i < kernel->input_count; i++) {
         uint32_t n = kernel->inputs[i];
         add_column(to, base + layout->inputs[n], base + layout->inputs_valid[n],
@@ -324,7 +330,7 @@ static void set_arguments(const Gpu *gpu, const GpuLaunch *launch, const SbKerne
 static bool fits_arguments(const SbKernels *kernels) {
     for (uint32_t k = 0; k < kernels->count; k++) {
         const SbKernel *kernel = &kernels->items[k];
-        size_t words = 2 + 2 * ((size_t)kernel->input_count + kernel->output_count);
+        size_t words = 3 + 2 * ((size_t)kernel->input_count + kernel->output_count);
         if ((words + kernel->param_count) * 8 > ARGUMENT_BYTES) return false;
     }
     return true;

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""bench.py [ROUNDS]: kernels of tests/cuda/bench on a GPU, beside a copy, torch and CuPy.
+
+Needs build/gpu (device.py build), the CUDA driver and torch. The kernel of a program is loaded from its cubin
+and launched as a job launches it. All contenders of a row work on the same memory, which is larger than the
+GPU's caches, and take turns; each figure is the median of its turns, by CUDA events. Results are compared.
+Prints one table in Markdown.
+"""
+import ctypes
+import statistics
+import struct
+import sys
+import time
+
+import run as host
+from device import BUILT
+
+BLOCK_LANES, BLOCKS_OF_PROCESSOR = 256, 8  # As runtime/device/gpu.c launches.
+
+
+class Driver:
+    """Calls of libcuda.so.1, in torch's context."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libcuda.so.1")
+
+    def call(self, name, *words):
+        error = getattr(self.library, name)(*words)
+        if error:
+            raise host.Wrong(f"{name} fails with {error}")
+
+    def kernel(self, cubin, name):
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuModuleLoadData", ctypes.byref(module), cubin)
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
+        return function
+
+    def launch(self, function, blocks, args, stream):
+        words = (ctypes.c_void_p * 1)(ctypes.addressof(args))
+        self.call("cuLaunchKernel", function, blocks, 1, 1, BLOCK_LANES, 1, 1, 0, ctypes.c_void_p(stream), words, None)
+
+
+class Program:
+    """The kernels of one program over tensors of torch, by the names of columns."""
+
+    def __init__(self, torch, driver, name):
+        self.torch, self.driver = torch, driver
+        text = (BUILT / "bench" / f"{name}.cu").read_text()
+        cubin = (BUILT / "bench" / f"{name}.cubin").read_bytes()
+        self.kernels = []
+        for kernel in host.kernels_of(text):
+            head = host.re.search(rf"// {kernel.name}: (?:(\d+) elements of a row|rows), (\d+) at a time", text)
+            self.kernels.append((driver.kernel(cubin, kernel.name), kernel, int(head[1] or 1), int(head[2])))
+
+    def bind(self, rows, columns):
+        """A function that launches the kernels once."""
+        torch = self.torch
+        status = torch.zeros(rows, dtype=torch.uint8, device="cuda")
+        some = torch.zeros(1, dtype=torch.uint8, device="cuda")
+        processors = torch.cuda.get_device_properties(0).multi_processor_count
+        launches = []
+        for function, kernel, elements, width in self.kernels:
+            words = [struct.pack("<qQQ", rows, status.data_ptr(), some.data_ptr())]
+            words += [struct.pack("<Q", columns[column].data_ptr()) for _, _, column, _ in kernel.fields]
+            args = ctypes.create_string_buffer(b"".join(words))
+            lanes = rows * elements // width + 1
+            blocks = min((lanes + BLOCK_LANES - 1) // BLOCK_LANES, processors * BLOCKS_OF_PROCESSOR)
+            launches.append((function, blocks, args))
+        stream = torch.cuda.current_stream().cuda_stream
+
+        def go():
+            for launch in launches:
+                self.driver.launch(*launch, stream)
+        go.raised = lambda: int(some.item())
+        return go
+
+
+def measure(torch, contenders, rounds):
+    """By name: the median milliseconds of a call."""
+    times = {name: [] for name in contenders}
+    for go in contenders.values():
+        go()
+        go()
+    torch.cuda.synchronize()
+    for _ in range(rounds):
+        for name, go in contenders.items():
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            go()
+            end.record()
+            torch.cuda.synchronize()
+            times[name].append(begin.elapsed_time(end))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+# ---- rows of the table ----------------------------------------------------------------------------
+
+def chain(x):
+    a = x * 1.5
+    c = (a + 0.25) * (a + 0.25)
+    return (c - x).abs().sqrt().clamp(max=3.0) / 3.0
+
+
+def chain_tensor(x):
+    a = x * 1.5
+    b = a + 0.25
+    return (-(b * b - x) * 0.125 + a) / 3.0
+
+
+def row_ga(torch, program):
+    n = 1 << 28
+    x = torch.rand(n, device="cuda") * 8 - 4
+    y = torch.empty_like(x)
+    return {"rows": n, "columns": {"x": x, "y": y}, "bytes": 8 * n, "torch": lambda: chain(x),
+            "compiled": (chain, x), "result": y}
+
+
+def row_ga_tensor(torch, program):
+    n = 1 << 28
+    x = (torch.rand(n, device="cuda") * 8 - 4)
+    y = torch.empty_like(x)
+    return {"rows": n >> 10, "columns": {"x": x, "y": y}, "bytes": 8 * n, "torch": lambda: chain_tensor(x),
+            "compiled": (chain_tensor, x), "result": y}
+
+
+def row_normalise(torch, program):
+    images = 4096
+    img = torch.randint(0, 256, (images, 224, 224, 3), dtype=torch.uint8, device="cuda")
+    y = torch.empty(img.shape, dtype=torch.float32, device="cuda")
+    mean = torch.tensor([0.485, 0.456, 0.406], device="cuda")
+    std = torch.tensor([0.229, 0.224, 0.225], device="cuda")
+    normalise = lambda x: (x.float() / 255.0 - mean) / std
+    return {"rows": images, "columns": {"img": img, "y": y}, "bytes": 5 * img.numel(), "torch": lambda: normalise(img),
+            "compiled": (normalise, img), "result": y}
+
+
+ROWS = {"ga": row_ga, "ga_tensor": row_ga_tensor, "normalise": row_normalise}
+
+
+def run_row(torch, driver, name, rounds):
+    program = Program(torch, driver, name)
+    row = ROWS[name](torch, program)
+    ours = program.bind(row["rows"], row["columns"])
+    half = row["bytes"] // 8
+    source = torch.empty(half, dtype=torch.float32, device="cuda")
+    target = torch.empty_like(source)
+    ours()
+    difference = (row["result"] - row["torch"]().reshape(row["result"].shape)).abs().max().item()
+    contenders = {"sbc": ours, "copy": lambda: target.copy_(source), "torch": row["torch"]}
+    function, *arguments = row["compiled"]
+    begun = time.monotonic()
+    compiled = torch.compile(function)
+    compiled(*arguments)
+    torch.cuda.synchronize()
+    compile_seconds = time.monotonic() - begun
+    contenders["compiled"] = lambda: compiled(*arguments)
+    times = measure(torch, contenders, rounds)
+    raised = ours.raised()
+    ms = times["sbc"]
+    print(f"| {name} | {ms:.3f} | {row['bytes'] / ms / 1e6:.0f} | {times['copy'] / ms:.1%} | {times['torch'] / ms:.2f} "
+          f"| {times['compiled'] / ms:.2f} | {difference:.2g}{' RAISED' if raised else ''} | {compile_seconds:.0f} s |",
+          flush=True)
+
+
+def main():
+    import torch
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    properties = torch.cuda.get_device_properties(0)
+    print(f"{properties.name}, {properties.multi_processor_count} processors, torch {torch.__version__}, {rounds} rounds\n")
+    print("| program | ms | GB/s | of a copy | torch eager / sbc | torch.compile / sbc | largest difference | compiled in |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    torch.zeros(1, device="cuda")
+    driver = Driver()
+    for name in ROWS:
+        run_row(torch, driver, name, rounds)
+        torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""device.py build | run: kernels on a GPU of this machine (tests/gpu.sh calls it).
+
+`build` needs sbc and NVRTC, and no GPU. It compiles the jobs of tests/cuda/kernels and the programs of
+tests/cuda/bench into build/gpu: 64 MiB at most, to be taken to a machine that has nothing but Python.
+
+`run` needs the CUDA driver and build/gpu. Each job runs over random rows on the CPU and on the GPU, with one
+thread and several, with large and small partitions: the bytes of outputs and rejects have to be the same. A job
+for a GPU warns nobody. With compute-sanitizer on the PATH, kernels run under memcheck and racecheck too.
+"""
+import os
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import run as host
+
+BUILT = host.ROOT / "build/gpu"
+COUNTS = (0, 1, 500, 20000)
+WAYS = (("--device=gpu", "--threads=1"), ("--device=gpu", "--threads=4", "--partition=64KiB"),
+        ("--device=auto", "--threads=4"))
+TARGET = "levels: x86-64-v3\ngpus: [sm_90]\n"  # Of benchmarks, whose cubin is loaded by itself.
+
+
+def cases():
+    return sorted((host.HERE / "kernels").glob("*.sbd"))
+
+
+def programs():
+    return sorted((host.HERE / "bench").glob("*.sbd"))
+
+
+# ---- building -----------------------------------------------------------------------------------
+
+def sbc(*words, nvrtc):
+    done = host.run(host.SBC, *words, env={**os.environ, "SBC_NVRTC": nvrtc})
+    if done.returncode:
+        raise host.Wrong(f"sbc {' '.join(map(str, words))} ends with {done.returncode}: {done.stderr[:2000]}")
+    return done.stdout
+
+
+def cubin_of(job):
+    """The image of a GPU in an executable: ELF of machine 190, as far as its section headers go."""
+    data = Path(job).read_bytes()
+    at = data.find(b"\x7fELF", 1)
+    while at >= 0:
+        if int.from_bytes(data[at + 18:at + 20], "little") == 190:
+            word = lambda offset, size: int.from_bytes(data[at + offset:at + offset + size], "little")
+            return data[at:at + max(word(40, 8) + word(58, 2) * word(60, 2), word(32, 8) + word(54, 2) * word(56, 2))]
+        at = data.find(b"\x7fELF", at + 1)
+    raise host.Wrong(f"{job} has no code for a GPU")
+
+
+def build():
+    nvrtc, why = host.find_nvrtc()
+    if not nvrtc:
+        raise host.Wrong(why)
+    shutil.rmtree(BUILT, ignore_errors=True)
+    (BUILT / "jobs").mkdir(parents=True)
+    (BUILT / "bench").mkdir()
+    target = BUILT / "target.yaml"
+    target.write_text(TARGET)
+    for case in cases():
+        sbc(case, "-o", BUILT / "jobs" / case.stem, nvrtc=nvrtc)
+    for program in programs():
+        to = BUILT / "bench" / program.stem
+        sbc(program, "-o", to, f"--target={target}", nvrtc=nvrtc)
+        to.with_suffix(".cu").write_text(sbc(program, "--dump=cuda", nvrtc=nvrtc))
+        to.with_suffix(".cubin").write_bytes(cubin_of(to))
+
+
+# ---- running ------------------------------------------------------------------------------------
+
+def run_job(job, folder, *options, before=()):
+    for name in ("out.jsonl", "bad.jsonl"):
+        (folder / name).unlink(missing_ok=True)
+    done = host.run(*before, job, f"--input={folder}/in.jsonl", f"--output={folder}/out.jsonl", "--overwrite",
+                    f"--rejects={folder}/bad.jsonl", "--reject-limit=100%", "--progress=none", *options)
+    return done, [(folder / name).read_bytes() for name in ("out.jsonl", "bad.jsonl") if (folder / name).exists()]
+
+
+def check(case, folder, count):
+    columns = host.parse_columns(host.re.search(r" as \{(.*?)\}", case.read_text())[1])
+    host.write_rows(folder / "in.jsonl", columns, host.random_rows(columns, count, random.Random(count)))
+    job = BUILT / "jobs" / case.stem
+    done, wanted = run_job(job, folder, "--device=cpu")
+    if done.returncode:
+        raise host.Wrong(f"{count} rows on the CPU: exit {done.returncode}: {done.stderr[:2000]}")
+    for way in WAYS:
+        done, left = run_job(job, folder, *way)
+        if done.returncode or left != wanted or "SB8090" in done.stderr:
+            raise host.Wrong(f"{count} rows, {' '.join(way)}: exit {done.returncode}, "
+                             f"{'the same' if left == wanted else 'other'} bytes: {done.stderr[:2000]}")
+
+
+def check_sanitized(case, folder):
+    for tool in ("memcheck", "racecheck"):
+        before = ("compute-sanitizer", f"--tool={tool}", "--error-exitcode=9", "--target-processes=all")
+        done, _ = run_job(BUILT / "jobs" / case.stem, folder, "--device=gpu", before=before)
+        if done.returncode:
+            raise host.Wrong(f"{tool}: exit {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+
+
+def run():
+    passed = failed = skipped = 0
+    sanitizer = shutil.which("compute-sanitizer")
+    if not sanitizer:
+        skipped += 1
+        print("skip sanitizer: compute-sanitizer is not on the PATH")
+    for case in cases():
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            parts = [lambda count=count: check(case, folder, count) for count in COUNTS]
+            if sanitizer:
+                parts.append(lambda: check_sanitized(case, folder))
+            for part in parts:
+                try:
+                    part()
+                    passed += 1
+                except host.Wrong as wrong:
+                    failed += 1
+                    print(f"FAIL {case.stem}: {wrong}", flush=True)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run() if sys.argv[1:] == ["run"] else build())
