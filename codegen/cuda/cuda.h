@@ -36,6 +36,7 @@ typedef struct CudaKernel {
     Text        text;          // Its part of the unit.
     const Type *shape;         // The tensor whose elements lanes go over. Null: they go over rows.
     uint32_t    width;         // Rows, or elements, that a lane takes at once.
+    uint32_t    turn;          // How many such packs it loads before it computes.
     CudaColumn *inputs;  size_t input_count, input_cap;
     CudaColumn *outputs; size_t output_count, output_cap;
     uint32_t   *params;  size_t param_count, param_cap;  // Numbers of the job's parameters.

@@ -100,6 +100,11 @@ template <typename T, int N> SB_FN void sb_store(T *to, const SbPack<T, N> &valu
     *(SbPack<T, N> *)to = values;
 }
 
+// The row of an element: by a division of 32 bits where that is enough.
+SB_FN i64 sb_row(i64 at, u32 elements) {
+    return at >> 32 ? at / elements : (i64)((u32)at / elements);
+}
+
 // ---- the library -------------------------------------------------------------------------------
 
 #define int64_t i64

@@ -96,19 +96,38 @@ Text cuda_element(Arena *arena, const Type *type, const Type *shape) {
     return text_buf_take(&buf, arena);
 }
 
+static const Const *item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
+    return x->op == EXPR_LIST ? &graph_at(e->plan->graph, x->args[i])->value : &x->value.items[i];
+}
+
 static void print_items(CudaEmit *e, TextBuf *buf, const Expr *x) {
     uint32_t count = x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
     for (uint32_t i = 0; i < count; i++) {
-        const Const *item = x->op == EXPR_LIST
-                                ? &graph_at(e->plan->graph, x->args[i])->value
-                                : &x->value.items[i];
         if (i) text_buf_add(buf, TEXT(", "));
-        print_constant(buf, x->type->elem, item);
+        print_constant(buf, x->type->elem, item_at(e, x, i));
     }
+}
+
+enum { CHOICES_MAX = 4 };
+
+// Of a few items: the one of the element, in registers.
+static CudaValue choice(CudaEmit *e, const Expr *x, uint32_t count) {
+    Text which = declare(e, "u32", 'i', e->names++, cuda_element(e->arena, x->type,
+                                                                 e->kernel->shape));
+    TextBuf buf = {0};
+    text_buf_char(&buf, '(');
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 < count) text_buf_format(&buf, "%.*s == %u ? ", TEXT_ARG(which), i);
+        print_constant(&buf, x->type->elem, item_at(e, x, i));
+        text_buf_add(&buf, i + 1 < count ? TEXT(" : ") : TEXT(")"));
+    }
+    return (CudaValue){text_buf_take(&buf, e->arena), {0}, {0}};
 }
 
 // A constant tensor is an array of the unit.
 static CudaValue table(CudaEmit *e, const Expr *x) {
+    uint32_t count = x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
+    if (count <= CHOICES_MAX) return choice(e, x, count);
     unsigned number = e->names++;
     text_buf_format(&e->tables, "%s %s " CUDA_NAME "_t%u[] = {", e->dialect->table,
                     cuda_type(x->type->elem), number);

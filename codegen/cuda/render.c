@@ -13,6 +13,8 @@
 enum {
     LANE_BYTES = 16,     // What a lane loads at once of the widest column.
     LANE_NODES = 256,    // Operations that a lane does at once: more would not stay in registers.
+    TURN_BYTES = 32,     // What a lane loads before it uses the first value: at least, if it can.
+    TURN_MAX = 4,
 };
 
 static const Op *member_op(const CudaEmit *e, uint32_t m) {
@@ -119,6 +121,19 @@ static uint32_t width_of(const CudaEmit *e) {
     return width;
 }
 
+static uint32_t turn_of(const CudaEmit *e) {
+    const CudaKernel *kernel = e->kernel;
+    size_t loaded = 0;
+    for (size_t i = 0; i < kernel->input_count; i++)
+        if (is_whole(kernel, i))
+            loaded += kernel->width * type_size(type_base(type_element(kernel->inputs[i].type)));
+    uint32_t turn = 1;
+    while (turn < TURN_MAX && turn * loaded < TURN_BYTES &&
+           2 * turn * kernel->width * e->node_count <= LANE_NODES)
+        turn *= 2;
+    return turn;
+}
+
 static const char *name_of(const CudaColumn *column) {
     return cuda_type(type_element(column->type));
 }
@@ -184,33 +199,58 @@ static void print_call(CudaEmit *e, TextBuf *buf, bool packed) {
     const char *row = kernel->shape ? "row" : packed ? "at + k" : "at";
     const char *element = !kernel->shape ? "0" : packed ? "element + k" : "element";
     text_buf_format(buf, CUDA_NAME "_element(a, %s, %s", row, element);
-    each_column(kernel, buf, false, packed ? ", x#.at[k]" : ", a.x#[at]");
+    each_column(kernel, buf, false, packed ? ", x#[u].at[k]" : ", a.x#[at]");
     each_column(kernel, buf, true, packed ? ", y#.at[k]" : ", a.y#[at]");
     text_buf_add(buf, TEXT(")"));
+}
+
+// All loads of a turn are under way before the first value is used: so many bytes are what hides
+// the time that memory takes.
+static void print_loads(CudaEmit *e, TextBuf *buf) {
+    const CudaKernel *kernel = e->kernel;
+    char text[128];
+    snprintf(text, sizeof text, "        SbPack<T, %u> x#[%u];\n", kernel->width, kernel->turn);
+    each_column(kernel, buf, false, text);
+    text_buf_format(buf, "        %s\n        for (int u = 0; u < %u; u++) {\n"
+                         "            const i64 at = (pack + u * step) * %u;\n"
+                         "            if (at >= whole) break;\n",
+                    e->dialect->unroll, kernel->turn, kernel->width);
+    snprintf(text, sizeof text, "            x#[u] = sb_load<T, %u>(a.x# + at);\n", kernel->width);
+    each_column(kernel, buf, false, text);
+    text_buf_add(buf, TEXT("        }\n"));
+}
+
+static void print_place(CudaEmit *e, TextBuf *buf) {
+    const CudaKernel *kernel = e->kernel;
+    if (!kernel->shape) return;
+    unsigned long long elements = type_elements(kernel->shape);
+    text_buf_format(buf, "            const i64 row = sb_row(at, %llu);\n"
+                         "            const u32 element = (u32)(at - row * %llu);\n",
+                    elements, elements);
+    if (e->after_rows) text_buf_add(buf, TEXT("            if (a.status[row]) continue;\n"));
 }
 
 static void print_pack(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     uint32_t width = kernel->width;
     char text[96];
-    snprintf(text, sizeof text, "        const SbPack<T, %u> x# = sb_load<T, %u>(a.x# + at);\n",
-             width, width);
-    each_column(kernel, buf, false, text);
-    snprintf(text, sizeof text, "        SbPack<T, %u> y#;\n", width);
+    snprintf(text, sizeof text, "            SbPack<T, %u> y#;\n", width);
     each_column(kernel, buf, true, text);
-    text_buf_add(buf, TEXT("        u8 some = 0;\n"));
-    if (!kernel->shape) text_buf_format(buf, "        SbPack<u8, %u> raised;\n", width);
-    text_buf_format(buf, "        %s\n        for (int k = 0; k < %u; k++)\n            some |= %s",
+    text_buf_add(buf, TEXT("            u8 some = 0;\n"));
+    if (!kernel->shape) text_buf_format(buf, "            SbPack<u8, %u> raised;\n", width);
+    text_buf_format(buf, "            %s\n            for (int k = 0; k < %u; k++)\n"
+                         "                some |= %s",
                     e->dialect->unroll, width, kernel->shape ? "" : "raised.at[k] = ");
     print_call(e, buf, true);
     text_buf_add(buf, TEXT(";\n"));
-    snprintf(text, sizeof text, "        sb_store<T, %u>(a.y# + at, y#);\n", width);
+    snprintf(text, sizeof text, "            sb_store<T, %u>(a.y# + at, y#);\n", width);
     each_column(kernel, buf, true, text);
-    if (kernel->shape) text_buf_add(buf, TEXT("        if (some) a.status[row] = *a.some = 1;\n"));
+    if (kernel->shape)
+        text_buf_add(buf, TEXT("            if (some) a.status[row] = *a.some = 1;\n"));
     else
-        text_buf_format(buf, "        if (some) {\n"
-                             "            sb_store<u8, %u>(a.status + at, raised);\n"
-                             "            *a.some = 1;\n        }\n", width);
+        text_buf_format(buf, "            if (some) {\n"
+                             "                sb_store<u8, %u>(a.status + at, raised);\n"
+                             "                *a.some = 1;\n            }\n", width);
 }
 
 static void print_loop(CudaEmit *e, TextBuf *buf) {
@@ -220,21 +260,21 @@ static void print_loop(CudaEmit *e, TextBuf *buf) {
                     e->dialect->arguments);
     text_buf_format(buf, "    const i64 first = %s, step = %s;\n", e->dialect->first,
                     e->dialect->step);
-    text_buf_format(buf, "    const i64 count = a.rows * %llu, packs = count / %u;\n", elements,
-                    kernel->width);
-    text_buf_format(buf, "    for (i64 pack = first; pack < packs; pack += step) {\n"
-                         "        const i64 at = pack * %u;\n", kernel->width);
-    if (kernel->shape)
-        text_buf_format(buf, "        const i64 row = at / %llu;\n"
-                             "        const u32 element = (u32)(at %% %llu);\n", elements,
-                        elements);
-    if (kernel->shape && e->after_rows)
-        text_buf_add(buf, TEXT("        if (a.status[row]) continue;\n"));
+    text_buf_format(buf, "    const i64 count = a.rows * %llu, whole = count / %u * %u;\n", elements,
+                    kernel->width, kernel->width);
+    text_buf_format(buf, "    for (i64 pack = first; pack * %u < whole; pack += step * %u) {\n",
+                    kernel->width, kernel->turn);
+    print_loads(e, buf);
+    text_buf_format(buf, "        %s\n        for (int u = 0; u < %u; u++) {\n"
+                         "            const i64 at = (pack + u * step) * %u;\n"
+                         "            if (at >= whole) break;\n",
+                    e->dialect->unroll, kernel->turn, kernel->width);
+    print_place(e, buf);
     print_pack(e, buf);
-    text_buf_add(buf, TEXT("    }\n"));
+    text_buf_add(buf, TEXT("        }\n    }\n"));
     if (!kernel->shape && kernel->width > 1) {
-        text_buf_format(buf, "    for (i64 at = packs * %u + first; at < count; at += step)\n"
-                             "        if (", kernel->width);
+        text_buf_add(buf, TEXT("    for (i64 at = whole + first; at < count; at += step)\n"
+                               "        if ("));
         print_call(e, buf, false);
         text_buf_add(buf, TEXT(") a.status[at] = *a.some = 1;\n"));
     }
@@ -274,6 +314,7 @@ static void render_kernel(CudaEmit *e, CudaKernel *kernel) {
     compute_filters(&item);
     each_item(e->plan, e->stage, &item, compute_item);
     kernel->width = width_of(e);
+    kernel->turn = turn_of(e);
     TextBuf text = {0};
     print_head(e, &text);
     text_buf_add(&text, text_buf_view(&e->tables));

@@ -39,6 +39,7 @@ ARCHITECTURES = (75, 80, 89, 90, 100, 120)
 STRUCTURE = {
     "kernels": r"__global__",
     "loads": r"= sb_load<",
+    "turns": r"^        for \(int u = 0; u < (?!1;)\d+; u\+\+\) \{\n.*\n.*\n +x",
     "stores": r"sb_store<(?!u8, \d+>\(a\.status)",
     "tables": r"__device__ const",
     "wide": r"_load<\w+, (?!1>)",
@@ -331,7 +332,7 @@ def compare(case, text, library, kernels, seed):
 
 
 def counts_of(text):
-    return {name: len(re.findall(pattern, text)) for name, pattern in STRUCTURE.items()}
+    return {name: len(re.findall(pattern, text, re.M)) for name, pattern in STRUCTURE.items()}
 
 
 def check_counts(case, text, update):
