@@ -83,6 +83,21 @@ SB_FN f64 sb_f64_of(u64 bits) {
     return as.value;
 }
 
+// x / c, where r is the float nearest to 1 / c. Two steps of Newton's bring the quotient to the nearest
+// float (Markstein 1990, theorem 8) where neither they nor the rest leaves the normal numbers: with
+// |c| from 2^-26 to 2^26 and a significand that is not all ones. Other x go the long way.
+SB_FN f32 sb_over_whole(f32 x, f32 c, f32 r) {
+    f32 q = x * r;
+    q = fmaf(fmaf(-c, q, x), r, q);
+    return fmaf(fmaf(-c, q, x), r, q);
+}
+
+SB_FN f32 sb_over(f32 x, f32 c, f32 r) {
+    const f32 size = fabsf(x);
+    if (size == 0) return x * r;
+    return size >= 0x1p-70f && size <= 0x1p90f ? sb_over_whole(x, c, r) : x / c;
+}
+
 SB_FN u8 sb_nan(f64 x) { return x != x; }
 
 // ---- columns -----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "codegen/cuda/render.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static Text format(const CudaEmit *e, const char *text, Text a, Text b) {
@@ -100,46 +101,57 @@ static const Const *item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
     return x->op == EXPR_LIST ? &graph_at(e->plan->graph, x->args[i])->value : &x->value.items[i];
 }
 
-static void print_items(CudaEmit *e, TextBuf *buf, const Expr *x) {
-    uint32_t count = x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (i) text_buf_add(buf, TEXT(", "));
-        print_constant(buf, x->type->elem, item_at(e, x, i));
-    }
+static uint32_t item_count(const Expr *x) {
+    return x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
+}
+
+// An item, or the f32 nearest to its inverse.
+static void print_item(const CudaEmit *e, TextBuf *buf, const Expr *x, uint32_t i, bool inverse) {
+    Const item = *item_at(e, x, i);
+    if (inverse) item.f = (float)(1 / item.f);
+    print_constant(buf, x->type->elem, &item);
 }
 
 enum { CHOICES_MAX = 4 };
 
 // Of a few items: the one of the element, in registers.
-static CudaValue choice(CudaEmit *e, const Expr *x, uint32_t count) {
-    Text which = declare(e, "u32", 'i', e->names++, cuda_element(e->arena, x->type,
-                                                                 e->kernel->shape));
+static Text choice(CudaEmit *e, const Expr *x, Text which, bool inverse) {
     TextBuf buf = {0};
     text_buf_char(&buf, '(');
-    for (uint32_t i = 0; i < count; i++) {
-        if (i + 1 < count) text_buf_format(&buf, "%.*s == %u ? ", TEXT_ARG(which), i);
-        print_constant(&buf, x->type->elem, item_at(e, x, i));
-        text_buf_add(&buf, i + 1 < count ? TEXT(" : ") : TEXT(")"));
+    for (uint32_t i = 0; i < item_count(x); i++) {
+        if (i + 1 < item_count(x)) text_buf_format(&buf, "%.*s == %u ? ", TEXT_ARG(which), i);
+        print_item(e, &buf, x, i, inverse);
+        text_buf_add(&buf, i + 1 < item_count(x) ? TEXT(" : ") : TEXT(")"));
     }
-    return (CudaValue){text_buf_take(&buf, e->arena), {0}, {0}};
+    return text_buf_take(&buf, e->arena);
 }
 
-// A constant tensor is an array of the unit.
-static CudaValue table(CudaEmit *e, const Expr *x) {
-    uint32_t count = x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
-    if (count <= CHOICES_MAX) return choice(e, x, count);
+// Of more items: an array of the unit.
+static Text array(CudaEmit *e, const Expr *x, Text which, bool inverse) {
     unsigned number = e->names++;
     text_buf_format(&e->tables, "%s %s " CUDA_NAME "_t%u[] = {", e->dialect->table,
                     cuda_type(x->type->elem), number);
-    print_items(e, &e->tables, x);
+    for (uint32_t i = 0; i < item_count(x); i++) {
+        if (i) text_buf_add(&e->tables, TEXT(", "));
+        print_item(e, &e->tables, x, i, inverse);
+    }
     text_buf_add(&e->tables, TEXT("};\n"));
+    return text_format(e->arena, CUDA_NAME "_t%u[%.*s]", number, TEXT_ARG(which));
+}
+
+static bool is_table(const Expr *x) {
+    return x->op == EXPR_LIST || (x->op == EXPR_CONST && x->type->kind == TYPE_TENSOR);
+}
+
+// The value of a constant tensor at the element, or its inverse.
+static Text table(CudaEmit *e, const Expr *x, bool inverse) {
     Text at = cuda_element(e->arena, x->type, e->kernel->shape);
-    return (CudaValue){text_format(e->arena, CUDA_NAME "_t%u[%.*s]", number, TEXT_ARG(at)),
-                       {0}, {0}};
+    if (item_count(x) > CHOICES_MAX) return array(e, x, at, inverse);
+    return choice(e, x, declare(e, "u32", 'i', e->names++, at), inverse);
 }
 
 static CudaValue constant(CudaEmit *e, const Expr *x) {
-    if (x->type->kind == TYPE_TENSOR) return table(e, x);
+    if (is_table(x)) return (CudaValue){table(e, x, false), {0}, {0}};
     TextBuf buf = {0};
     print_constant(&buf, x->type, &x->value);
     return (CudaValue){text_buf_take(&buf, e->arena),
@@ -235,6 +247,50 @@ static CudaValue by_template(CudaEmit *e, const Expr *x, const CudaValue *args) 
     return out;
 }
 
+// Is the inverse of the constant divisor enough for a division that rounds as `/` does
+// (device.cuh)? With it in registers most of a division is gone.
+static bool has_inverse(float divisor) {
+    int exponent;
+    float mantissa = frexpf(divisor, &exponent);
+    return isfinite(divisor) && divisor != 0 && abs(exponent) <= 26 &&
+           fabsf(mantissa) != 0x1.fffffep-1f;
+}
+
+static bool divides_by_constants(const CudaEmit *e, const Expr *x) {
+    const Expr *by = x->op == EXPR_DIV ? graph_at(e->plan->graph, x->args[1]) : nullptr;
+    if (!by || type_element(x->type)->kind != TYPE_F32) return false;
+    if (!is_table(by))
+        return by->op == EXPR_CONST && !by->value.is_null && has_inverse((float)by->value.f);
+    for (uint32_t i = 0; i < item_count(by); i++)
+        if (!has_inverse((float)item_at(e, by, i)->f)) return false;
+    return true;
+}
+
+// Is it a float made of so small an integer that its quotient is a normal number?
+static bool is_whole_number(const CudaEmit *e, ExprId id) {
+    const Expr *x = graph_at(e->plan->graph, id);
+    if (x->op != EXPR_CAST && x->op != EXPR_WIDEN) return false;
+    const Type *from = type_base(type_element(graph_at(e->plan->graph, x->args[0])->type));
+    return type_is_integer(from) && type_bits(from) <= 16;
+}
+
+static CudaValue divide(CudaEmit *e, const Expr *x, const CudaValue *args) {
+    const Expr *by = graph_at(e->plan->graph, x->args[1]);
+    TextBuf buf = {0};
+    Text inverse;
+    if (is_table(by)) {
+        inverse = table(e, by, true);
+    } else {
+        print_float(&buf, type_base(by->type), (float)(1 / by->value.f));
+        inverse = text_buf_take(&buf, e->arena);
+    }
+    const char *function = is_whole_number(e, x->args[0]) ? "sb_over_whole" : "sb_over";
+    CudaValue out = {.valid = args[0].valid, .raise = args[0].raise};
+    out.value = text_format(e->arena, "%s(%.*s, %.*s, %.*s)", function, TEXT_ARG(args[0].value),
+                            TEXT_ARG(args[1].value), TEXT_ARG(inverse));
+    return out;
+}
+
 static CudaValue call(CudaEmit *e, const Expr *x, const CudaValue *args) {
     TextBuf buf = {0};
     CudaValue out = {0};
@@ -318,14 +374,14 @@ static CudaValue operate(CudaEmit *e, const Expr *x, const CudaValue *args) {
         out.raise = either(e, args[0].raise, out.raise);
         return out;
     }
-    default: return by_template(e, x, args);
+    default:
+        return divides_by_constants(e, x) ? divide(e, x, args) : by_template(e, x, args);
     }
 }
 
 static CudaValue compute(CudaEmit *e, uint32_t member, const Expr *x) {
     switch ((int)x->op) {
-    case EXPR_CONST: return constant(e, x);
-    case EXPR_LIST: return table(e, x);
+    case EXPR_CONST: case EXPR_LIST: return constant(e, x);
     case EXPR_PARAM: return param(e, x);
     case EXPR_COLUMN: return column(e, member, x);
     default: break;

@@ -432,6 +432,17 @@ def check_job(case, text, nvrtc):
             raise Wrong(f"a fault with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
 
 
+def check_division():
+    """Constant divisors, for all significands of the dividend."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(CLANG, "-x", "c++", "-std=c++17", "-O2", "-march=x86-64-v3", "-ffp-contract=off", "-w", f"-I{ROOT}",
+                   HERE / "over.cc", "-o", f"{folder}/over", "-lstdc++", "-lm")
+        if not done.returncode:
+            done = run(f"{folder}/over")
+        if done.returncode:
+            raise Wrong(f"division by constants: {done.stdout}{done.stderr[:2000]}")
+
+
 # ---- the suite ----------------------------------------------------------------------------------
 
 def check_host(case, text):
@@ -449,6 +460,13 @@ def main():
     if not nvrtc:
         print(f"skip NVRTC: {why}")
     passed = failed = skipped = 0
+    if not words:
+        try:
+            check_division()
+            passed += 1
+        except Wrong as wrong:
+            failed += 1
+            print(f"FAIL {wrong}")
     for case in cases:
         done = run(SBC, case, "--dump=cuda")
         text = done.stdout

@@ -1,0 +1,49 @@
+// Division by constants in kernels (codegen/cuda/device.cuh), against `/`: for each divisor all
+// significands of the dividend, dividends of all sizes, and integers. Prints how many differ.
+#include "tests/cuda/host.h"
+
+#include "codegen/cuda/device.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIVISORS = 60, SIGNIFICANDS = 1 << 23, STEP = 1021 };
+
+static f32 of(u32 bits) {
+    f32 x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static bool differs(f32 x, f32 a, f32 b) { return x == x && memcmp(&a, &b, sizeof a) != 0; }
+
+static long check(f32 c) {
+    const f32 r = (f32)(1 / (f64)c);
+    long wrong = 0;
+    for (u32 bits = 0; bits < SIGNIFICANDS; bits++) {
+        const f32 x = of(bits | 0x3f800000u);
+        wrong += differs(x, sb_over(x, c, r), x / c);
+    }
+    for (u64 bits = 0; bits >> 32 == 0; bits += STEP) {
+        const f32 x = of((u32)bits);
+        wrong += differs(x, sb_over(x, c, r), x / c);
+    }
+    for (i32 whole = -65535; whole <= 65535 && c > 0; whole++) {
+        const f32 x = (f32)whole;
+        wrong += differs(x, sb_over_whole(x, c, r), x / c);
+    }
+    return wrong;
+}
+
+int main(void) {
+    f32 divisors[DIVISORS] = {255,  0.229f, 0.224f, 0.225f, 3,     7,    10,   100,
+                              1e-3f, 1000,  60,     86400,  1.7f,  0.1f, of(0x3f800001), -3};
+    long wrong = 0;
+    srand(1);
+    for (int i = 16; i < DIVISORS; i++)
+        divisors[i] = of((u32)(rand() & 0x7ffffe) | (u32)(127 - 26 + rand() % 52) << 23);
+    for (int i = 0; i < DIVISORS; i++) wrong += check(divisors[i]);
+    printf("%ld wrong\n", wrong);
+    return wrong != 0;
+}
