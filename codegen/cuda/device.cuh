@@ -78,6 +78,11 @@ SB_FN f32 sb_f32_of(u32 bits) {
     return as.value;
 }
 
+SB_FN u32 sb_bits(f32 value) {
+    union { f32 value; u32 bits; } as = {value};
+    return as.bits;
+}
+
 SB_FN f64 sb_f64_of(u64 bits) {
     union { u64 bits; f64 value; } as = {bits};
     return as.value;
@@ -92,10 +97,15 @@ SB_FN f32 sb_over_whole(f32 x, f32 c, f32 r) {
     return fmaf(fmaf(-c, q, x), r, q);
 }
 
+// One copy of what is hardly ever needed.
+static __device__ __noinline__ f32 sb_over_far(f32 x, f32 c) { return x / c; }
+
 SB_FN f32 sb_over(f32 x, f32 c, f32 r) {
-    const f32 size = fabsf(x);
-    if (size == 0) return x * r;
-    return size >= 0x1p-70f && size <= 0x1p90f ? sb_over_whole(x, c, r) : x / c;
+    const u32 size = sb_bits(x) & 0x7fffffffu, least = 0x1c800000u, most = 0x6c800000u;
+    // 2^-70 to 2^90, or zero, whose sign the steps lose.
+    f32 q = copysignf(sb_over_whole(x, c, r), x * r);
+    if (size - least > most - least && size != 0) q = sb_over_far(x, c);
+    return q;
 }
 
 SB_FN u8 sb_nan(f64 x) { return x != x; }

@@ -8,6 +8,7 @@
 #define __device__
 #define __grid_constant__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 
 struct HostIndex { unsigned x; };
 static HostIndex blockIdx, blockDim, gridDim, threadIdx;
@@ -17,7 +18,7 @@ static inline double floor(double x) { return __builtin_floor(x); }
 static inline double ceil(double x) { return __builtin_ceil(x); }
 static inline double sqrt(double x) { return __builtin_sqrt(x); }
 static inline double fabs(double x) { return __builtin_fabs(x); }
-static inline float fabsf(float x) { return __builtin_fabsf(x); }
+static inline float copysignf(float x, float y) { return __builtin_copysignf(x, y); }
 static inline float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 static inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
 static inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
