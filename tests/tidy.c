@@ -50,7 +50,7 @@ static const char *const rooms[] = {
     "runtime/abi/", "runtime/memory/", "stdlib/text/", "stdlib/number/", "stdlib/time/",
     "stdlib/hash/", "stdlib/value/", "stdlib/aggregate/", "stdlib/regex/", "stdlib/json/",
     "stdlib/csv/", "stdlib/field/", "stdlib/cast/", "stdlib/arrow/", "runtime/python/",
-    "runtime/report/", "runtime/crash/", "runtime/device/", "runtime/host/", "runtime/worker/",
+    "runtime/report/", "runtime/crash/", "runtime/host/", "runtime/worker/", "runtime/device/",
     "runtime/compression/", "runtime/rows/", "runtime/disk/", "runtime/breakers/",
     "runtime/format/", "runtime/input/", "runtime/output/", "stdlib/formats/", "runtime/rejects/",
     "runtime/task/", "runtime/wire/", "runtime/core/", "runtime/options/", "runtime/plan/",

@@ -1,385 +1,411 @@
+// The job's side: slots of shared memory, and the processes that launch what lies in them.
+#define _GNU_SOURCE
 #include "runtime/device/gpu.h"
 
-#include <dlfcn.h>
+#include "runtime/device/gpu_wire.h"
+#include "runtime/worker.h"
+
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-// ---- the driver ---------------------------------------------------------------------------------
+enum : int64_t { LAUNCH_BYTES = 8 << 20, SLOT_BYTES_MIN = 64 << 10, SLACK_BYTES = 1 << 16 };
+enum { RESTARTS_MAX = 2, DEVICES_MAX = 16, HELLO_MS = 120'000, LAUNCH_MS = 30'000 };
 
-typedef uint64_t DevicePtr;
-typedef struct CudaContext CudaContext;
-typedef struct CudaModule CudaModule;
-typedef struct CudaFunction CudaFunction;
+typedef struct Device Device;
 
-// The functions of the driver that are called, by their symbols. Each returns 0, or an error.
-#define DRIVER_CALLS(X)                                                                            \
-    X(init, "cuInit", (unsigned flags))                                                            \
-    X(version, "cuDriverGetVersion", (int *version))                                               \
-    X(count, "cuDeviceGetCount", (int *count))                                                     \
-    X(device, "cuDeviceGet", (int *device, int number))                                            \
-    X(device_name, "cuDeviceGetName", (char *name, int bytes, int device))                         \
-    X(attribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))                  \
-    X(retain, "cuDevicePrimaryCtxRetain", (CudaContext **context, int device))                     \
-    X(release, "cuDevicePrimaryCtxRelease_v2", (int device))                                       \
-    X(set_current, "cuCtxSetCurrent", (CudaContext *context))                                      \
-    X(synchronize, "cuCtxSynchronize", (void))                                                     \
-    X(load, "cuModuleLoadData", (CudaModule **module, const void *image))                          \
-    X(unload, "cuModuleUnload", (CudaModule *module))                                              \
-    X(find, "cuModuleGetFunction",                                                                 \
-      (CudaFunction **function, CudaModule *module, const char *name))                             \
-    X(take, "cuMemAlloc_v2", (DevicePtr *at, size_t bytes))                                        \
-    X(give, "cuMemFree_v2", (DevicePtr at))                                                        \
-    X(copy_in, "cuMemcpyHtoD_v2", (DevicePtr to, const void *from, size_t bytes))                  \
-    X(copy_out, "cuMemcpyDtoH_v2", (void *to, DevicePtr from, size_t bytes))                       \
-    X(fill, "cuMemsetD8_v2", (DevicePtr at, unsigned char byte, size_t count))                     \
-    X(launch, "cuLaunchKernel",                                                                    \
-      (CudaFunction *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                  \
-       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream,  \
-       void **arguments, void **extra))                                                            \
-    X(text, "cuGetErrorString", (int error, const char **text))
+typedef struct Slot {
+    GpuLaunch    launch;        // First: the address of a slot is that of its launch.
+    struct Slot *next;          // Of free ones.
+    Device      *device;
+    uint32_t     number;        // On its device.
+    int          socket;
+    uint64_t     life;          // Of the process that the socket leads to.
+    char        *memory;
+    GpuLayout    layout;
+    size_t      *room;          // Of the layout.
+    char       **pointers;      // Of the launch.
+} Slot;
 
-typedef struct Driver {
-#define X(name, symbol, parameters) int (*name) parameters;
-    DRIVER_CALLS(X)
-#undef X
-} Driver;
-
-static const struct {
-    const char *symbol;
-    size_t      at;
-} driver_calls[] = {
-#define X(name, symbol, parameters) {symbol, offsetof(Driver, name)},
-    DRIVER_CALLS(X)
-#undef X
+// A GPU and its process.
+struct Device {
+    Gpu      *gpu;
+    uint32_t  number, slot_count;
+    Process   process;
+    uint64_t  life;             // How many processes there have been.
+    bool      lost;
+    int       memory_fd;
+    char     *memory;
+    Slot     *slots;
+    int       fresh[GPU_SLOTS_MAX];   // Sockets to the process that no slot has taken yet; -1: none.
+    char      name[96];
 };
-
-enum {
-    ERROR_MEMORY = 2,            // CUDA_ERROR_OUT_OF_MEMORY
-    ATTRIBUTE_PROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76,
-    BLOCK_LANES = 256, BLOCKS_OF_PROCESSOR = 8, ALIGN = 256,
-    ARGUMENT_BYTES = 4096,       // Of a kernel at most.
-};
-
-typedef struct StageCode {
-    CudaModule    *module;
-    CudaFunction **functions;    // By kernel.
-} StageCode;
 
 struct Gpu {
     const SbJob    *job;
-    Driver          driver;
-    void           *library;
-    CudaContext    *context;
-    int             device;
-    unsigned        architecture, processors;
-    StageCode      *stages;
-    DevicePtr       memory;
-    size_t          bytes;
-    pthread_mutex_t turn;
-    bool            lost;
-    char            name[96], why[GPU_WHY_BYTES];
+    char *const    *argv;
+    Device          devices[DEVICES_MAX];
+    uint32_t        device_count, restarts;
+    int64_t         slot_bytes, device_memory;
+    Slot           *free;
+    pthread_mutex_t lock;
+    int             launch_ms;
+    char            why[GPU_WHY_BYTES];
 };
+
+// ---- a process ----------------------------------------------------------------------------------
+
+// Reads a message that the other side sends at once. False: it did not come in time, or is cut off.
+static bool receive(int socket, void *to, size_t bytes, int wait_ms) {
+    struct pollfd ready = {.fd = socket, .events = POLLIN};
+    int got;
+    do got = poll(&ready, 1, wait_ms);
+    while (got < 0 && errno == EINTR);
+    return got > 0 && recv(socket, to, bytes, MSG_WAITALL) == (ssize_t)bytes;
+}
+
+static void let_go(Device *device) {
+    for (uint32_t i = 0; i < GPU_SLOTS_MAX; i++) {
+        if (device->fresh[i] >= 0) close(device->fresh[i]);
+        device->fresh[i] = -1;
+    }
+    if (device->process.pid <= 0) return;
+    process_kill(&device->process);
+    close(device->process.socket);
+    while (process_reap(&device->process, 1'000'000'000) < 0) {}
+}
+
+static bool open_sockets(Device *device, int ends[]) {
+    for (uint32_t i = 0; i < device->slot_count; i++) {
+        int pair[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+            while (i-- > 0) close(ends[i]);
+            return false;
+        }
+        device->fresh[i] = pair[0];
+        ends[i] = pair[1];
+    }
+    return true;
+}
+
+// Starts the process and waits for its first words. False: `why` says what is wrong.
+static bool begin(Device *device, uint32_t *seen, char why[GPU_WHY_BYTES]) {
+    const Gpu *gpu = device->gpu;
+    int fds[GPU_SLOTS_MAX + 1] = {device->memory_fd};
+    char words[96];
+    GpuHello hello;
+    if (!open_sockets(device, fds + 1))
+        return snprintf(why, GPU_WHY_BYTES, "there is no socket: %s", strerror(errno)), false;
+    snprintf(words, sizeof words, "%u %lld %lld %u", device->number,
+             (long long)gpu->device_memory, (long long)gpu->slot_bytes, device->slot_count);
+    int error = process_spawn(&device->process, &(ProcessAsk){.argv = gpu->argv, .words = words,
+                                                          .variable = gpu_variable, .fds = fds,
+                                                          .fd_count = device->slot_count + 1});
+    for (uint32_t i = 0; i < device->slot_count; i++) close(fds[i + 1]);
+    device->life++;
+    if (error)
+        return snprintf(why, GPU_WHY_BYTES, "its process cannot be started: %s", strerror(error)),
+               false;
+    if (!receive(device->process.socket, &hello, sizeof hello, HELLO_MS))
+        return snprintf(why, GPU_WHY_BYTES, "its process says nothing"), false;
+    memcpy(device->name, hello.name, sizeof device->name);
+    memcpy(why, hello.why, GPU_WHY_BYTES);
+    *seen = hello.devices;
+    return hello.good;
+}
 
 // ---- opening ------------------------------------------------------------------------------------
 
-static bool find_driver(Gpu *gpu, char why[GPU_WHY_BYTES]) {
-    static const char name[] = "libcuda.so.1";
-    gpu->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!gpu->library)
-        return snprintf(why, GPU_WHY_BYTES, "there is no CUDA driver (%s)", name), false;
-    for (size_t i = 0; i < sizeof driver_calls / sizeof *driver_calls; i++) {
-        void *call = dlsym(gpu->library, driver_calls[i].symbol);
-        if (!call)
-            return snprintf(why, GPU_WHY_BYTES, "the CUDA driver is too old: it has no %s",
-                            driver_calls[i].symbol), false;
-        memcpy((char *)&gpu->driver + driver_calls[i].at, &call, sizeof call);
+static size_t most_columns(const SbJob *job) {
+    size_t most = 1;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        const SbKernels *kernels = job->stages[s].kernels;
+        if (kernels && gpu_layout_room(kernels) > most) most = gpu_layout_room(kernels);
+    }
+    return most;
+}
+
+static bool open_slot(Device *device, uint32_t i, size_t columns) {
+    Slot *slot = &device->slots[i];
+    *slot = (Slot){.device = device, .number = i, .socket = -1,
+                   .memory = device->memory + (size_t)i * (size_t)device->gpu->slot_bytes,
+                   .room = calloc(columns, sizeof *slot->room),
+                   .pointers = calloc(columns, sizeof *slot->pointers)};
+    return slot->room && slot->pointers;
+}
+
+static bool open_device(Gpu *gpu, uint32_t number, uint32_t slots, uint32_t *seen,
+                        char why[GPU_WHY_BYTES]) {
+    Device *device = &gpu->devices[gpu->device_count++];
+    size_t bytes = (size_t)gpu->slot_bytes * slots, columns = most_columns(gpu->job);
+    *device = (Device){.gpu = gpu, .number = number, .slot_count = slots,
+                       .process = {.pidfd = -1, .socket = -1}, .memory = MAP_FAILED,
+                       .memory_fd = memfd_create("gpu", MFD_CLOEXEC)};
+    memset(device->fresh, -1, sizeof device->fresh);
+    device->slots = calloc(slots, sizeof *device->slots);
+    if (device->memory_fd >= 0 && device->slots && !ftruncate(device->memory_fd, (off_t)bytes))
+        device->memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                              device->memory_fd, 0);
+    bool good = device->memory != MAP_FAILED;
+    for (uint32_t i = 0; i < slots && good; i++) good = open_slot(device, i, columns);
+    if (!good) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
+    if (!begin(device, seen, why)) return false;
+    for (uint32_t i = 0; i < slots; i++) {
+        device->slots[i].next = gpu->free;
+        gpu->free = &device->slots[i];
     }
     return true;
 }
 
-// False: the driver said that something failed, as `why` says.
-static bool good(const Gpu *gpu, int error, const char *what, char why[GPU_WHY_BYTES]) {
-    const char *text = nullptr;
-    if (!error) return true;
-    if (gpu->driver.text(error, &text) || !text) text = "no reason is known";
-    return snprintf(why, GPU_WHY_BYTES, "%s fails: %s (error %d)", what, text, error), false;
+static bool has_kernels(const SbJob *job) {
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        if (job->stages[s].kernels) return true;
+    return false;
 }
 
-static bool find_device(Gpu *gpu, char why[GPU_WHY_BYTES]) {
-    const Driver *driver = &gpu->driver;
-    int count = 0, major = 0, minor = 0, processors = 0;
-    char name[64] = "";
-    if (!good(gpu, driver->init(0), "the CUDA driver", why)) return false;
-    if (driver->count(&count) || count < 1)
-        return snprintf(why, GPU_WHY_BYTES, "the CUDA driver sees no GPU"), false;
-    bool found = good(gpu, driver->device(&gpu->device, 0), "the first GPU", why) &&
-                 good(gpu, driver->device_name(name, sizeof name, gpu->device), "its name", why) &&
-                 good(gpu, driver->attribute(&major, ATTRIBUTE_MAJOR, gpu->device), "a GPU", why) &&
-                 good(gpu, driver->attribute(&minor, ATTRIBUTE_MINOR, gpu->device), "a GPU", why) &&
-                 good(gpu, driver->attribute(&processors, ATTRIBUTE_PROCESSORS, gpu->device),
-                      "a GPU", why) &&
-                 good(gpu, driver->retain(&gpu->context, gpu->device), "a context", why);
-    gpu->architecture = (unsigned)(major * 10 + minor);
-    gpu->processors = processors > 0 ? (unsigned)processors : 1;
-    snprintf(gpu->name, sizeof gpu->name, "%s, sm_%u", name, gpu->architecture);
-    return found;
-}
-
-// The best code for the GPU: its own, else that of an older one of its major number, else PTX.
-static const SbKernelCode *choose(const Gpu *gpu, const SbKernels *kernels) {
-    const SbKernelCode *best = nullptr;
-    for (uint32_t i = 0; i < kernels->code_count; i++) {
-        const SbKernelCode *code = &kernels->codes[i];
-        bool same = code->architecture / 10 == gpu->architecture / 10;
-        if (code->architecture > gpu->architecture || (!code->is_ptx && !same)) continue;
-        bool better = !best || (best->is_ptx && !code->is_ptx) ||
-                      (best->is_ptx == code->is_ptx && code->architecture > best->architecture);
-        if (better) best = code;
+// Of a stage whose rows are long one row has to fit.
+static int64_t widest_launch(const SbJob *job) {
+    int64_t most = LAUNCH_BYTES;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        const SbKernels *kernels = job->stages[s].kernels;
+        size_t *room = kernels ? calloc(gpu_layout_room(kernels), sizeof *room) : nullptr;
+        GpuLayout layout = {0};
+        if (room) gpu_lay(&layout, kernels, 1, room);
+        if ((int64_t)layout.bytes > most) most = (int64_t)layout.bytes;
+        free(room);
     }
-    return best;
+    return most + SLACK_BYTES;
 }
 
-static bool load_stage(Gpu *gpu, uint32_t stage, char why[GPU_WHY_BYTES]) {
-    const SbKernels *kernels = gpu->job->stages[stage].kernels;
-    const SbKernelCode *code = choose(gpu, kernels);
-    StageCode *to = &gpu->stages[stage];
-    if (!code)
-        return snprintf(why, GPU_WHY_BYTES, "the job has no code for %s", gpu->name), false;
-    to->functions = calloc(kernels->count, sizeof *to->functions);
-    if (!to->functions) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
-    if (!good(gpu, gpu->driver.load(&to->module, code->bytes.ptr), "loading kernels", why))
-        return false;
-    for (uint32_t k = 0; k < kernels->count; k++) {
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", (int)kernels->items[k].name.len,
-                 kernels->items[k].name.ptr);
-        int error = gpu->driver.find(&to->functions[k], to->module, name);
-        if (!good(gpu, error, "finding a kernel", why)) return false;
-    }
-    return true;
+static void size_slots(Gpu *gpu, const GpuSetup *setup, uint32_t *slots) {
+    enum : int64_t { PAGE = 4096 };
+    int64_t most = widest_launch(setup->job);
+    *slots = setup->slots < GPU_SLOTS_MAX ? setup->slots : GPU_SLOTS_MAX;
+    if (*slots < 1) *slots = 1;
+    while (*slots > 1 && setup->memory / *slots < SLOT_BYTES_MIN) (*slots)--;
+    gpu->slot_bytes = setup->memory / *slots < most ? setup->memory / *slots : most;
+    if (gpu->slot_bytes < SLOT_BYTES_MIN) gpu->slot_bytes = SLOT_BYTES_MIN;
+    gpu->slot_bytes = (gpu->slot_bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static bool load_all(Gpu *gpu, char why[GPU_WHY_BYTES]) {
-    bool some = false;
-    gpu->stages = calloc(gpu->job->stage_count + 1, sizeof *gpu->stages);
-    if (!gpu->stages) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
-    if (!good(gpu, gpu->driver.set_current(gpu->context), "a context", why)) return false;
-    for (uint32_t s = 0; s < gpu->job->stage_count; s++) {
-        if (!gpu->job->stages[s].kernels) continue;
-        if (!load_stage(gpu, s, why)) return false;
-        some = true;
-    }
-    if (!some) snprintf(why, GPU_WHY_BYTES, "the job has no kernels: sbc found no NVRTC");
-    return some;
+// A test waits for no launch as long as a job does.
+static int wait_of_launch(void) {
+    const char *text = getenv("SBC_TEST_GPU_WAIT_MS");
+    return text ? atoi(text) : LAUNCH_MS;
 }
 
-Gpu *gpu_open(const SbJob *job, char why[GPU_WHY_BYTES]) {
+Gpu *gpu_open(const GpuSetup *setup, char why[GPU_WHY_BYTES]) {
     Gpu *gpu = calloc(1, sizeof *gpu);
+    uint32_t slots, seen = 1;
     if (!gpu) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), nullptr;
-    gpu->job = job;
-    pthread_mutex_init(&gpu->turn, nullptr);
-    if (find_driver(gpu, why) && find_device(gpu, why) && load_all(gpu, why)) return gpu;
+    gpu->job = setup->job;
+    gpu->argv = setup->argv;
+    gpu->device_memory = setup->device_memory;
+    gpu->launch_ms = wait_of_launch();
+    pthread_mutex_init(&gpu->lock, nullptr);
+    size_slots(gpu, setup, &slots);
+    bool good = has_kernels(setup->job);
+    if (!good) snprintf(why, GPU_WHY_BYTES, "the job has no kernels: sbc found no NVRTC");
+    // The first one says how many there are.
+    for (uint32_t i = 0; i < seen && i < DEVICES_MAX && i < slots && good; i++)
+        good = open_device(gpu, i, i ? (slots + seen - 1) / seen : slots, &seen, why);
+    if (good) return gpu;
     gpu_close(gpu);
     return nullptr;
 }
 
+static void close_device(Device *device) {
+    let_go(device);
+    for (uint32_t i = 0; device->slots && i < device->slot_count; i++) {
+        if (device->slots[i].device && device->slots[i].socket >= 0)
+            close(device->slots[i].socket);
+        free(device->slots[i].room);
+        free(device->slots[i].pointers);
+    }
+    free(device->slots);
+    if (device->memory != MAP_FAILED)
+        munmap(device->memory, (size_t)device->gpu->slot_bytes * device->slot_count);
+    if (device->memory_fd >= 0) close(device->memory_fd);
+}
+
 void gpu_close(Gpu *gpu) {
     if (!gpu) return;
-    if (gpu->context) {
-        gpu->driver.set_current(gpu->context);
-        if (gpu->memory) gpu->driver.give(gpu->memory);
-        for (uint32_t s = 0; gpu->stages && s < gpu->job->stage_count; s++)
-            if (gpu->stages[s].module) gpu->driver.unload(gpu->stages[s].module);
-        gpu->driver.release(gpu->device);
-    }
-    for (uint32_t s = 0; gpu->stages && s < gpu->job->stage_count; s++)
-        free(gpu->stages[s].functions);
-    free(gpu->stages);
-    if (gpu->library) dlclose(gpu->library);
-    pthread_mutex_destroy(&gpu->turn);
+    for (uint32_t i = 0; i < gpu->device_count; i++) close_device(&gpu->devices[i]);
+    pthread_mutex_destroy(&gpu->lock);
     free(gpu);
 }
 
-const char *gpu_lost(Gpu *gpu) {
-    pthread_mutex_lock(&gpu->turn);
-    const char *why = gpu->lost ? gpu->why : nullptr;
-    pthread_mutex_unlock(&gpu->turn);
-    return why;
+int64_t gpu_bytes(const Gpu *gpu) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < gpu->device_count; i++)
+        bytes += gpu->slot_bytes * gpu->devices[i].slot_count;
+    return bytes;
 }
 
+// ---- slots --------------------------------------------------------------------------------------
 
-// ---- a launch -----------------------------------------------------------------------------------
-
-// Where columns lie in memory of the GPU, counted from its begin.
-typedef struct Layout {
-    size_t *inputs, *inputs_valid, *outputs, *outputs_valid, some, status, bytes;
-} Layout;
-
-static size_t place(Layout *layout, size_t bytes) {
-    size_t at = layout->bytes;
-    layout->bytes = (at + bytes + ALIGN - 1) / ALIGN * ALIGN;
-    return at;
+static void give_back(Gpu *gpu, Slot *slot) {
+    slot->next = gpu->free;
+    gpu->free = slot;
 }
 
-static size_t column_bytes(const SbKernelColumn *column, int64_t rows) {
-    int64_t elements = column->elements ? column->elements : 1;
-    return (size_t)(rows * elements) * column->size;
+// A free slot of a GPU that works.
+static Slot *take_slot(Gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+    Slot *slot = gpu->free;
+    while (slot && slot->device->lost) slot = slot->next;  // Nobody asks for those again.
+    gpu->free = slot ? slot->next : nullptr;
+    pthread_mutex_unlock(&gpu->lock);
+    return slot;
 }
 
-static void lay(Layout *layout, const SbKernels *kernels, int64_t rows, size_t *room) {
-    *layout = (Layout){.inputs = room};
-    layout->inputs_valid = layout->inputs + kernels->input_count;
-    layout->outputs = layout->inputs_valid + kernels->input_count;
-    layout->outputs_valid = layout->outputs + kernels->output_count;
+static void *address(const Slot *slot, size_t at) { return at ? slot->memory + at : nullptr; }
+
+static void set_pointers(Slot *slot, const SbKernels *kernels) {
+    const GpuLayout *layout = &slot->layout;
+    GpuLaunch *launch = &slot->launch;
+    char **at = slot->pointers;
+    launch->inputs = at;
+    launch->inputs_valid = (uint8_t **)(at += kernels->input_count);
+    launch->outputs = at += kernels->input_count;
+    launch->outputs_valid = (uint8_t **)(at += kernels->output_count);
     for (uint32_t i = 0; i < kernels->input_count; i++) {
-        layout->inputs[i] = place(layout, column_bytes(&kernels->inputs[i], rows));
-        layout->inputs_valid[i] = kernels->inputs[i].nullable ? place(layout, (size_t)rows) : 0;
+        launch->inputs[i] = address(slot, layout->inputs[i]);
+        launch->inputs_valid[i] = address(slot, layout->inputs_valid[i]);
     }
     for (uint32_t i = 0; i < kernels->output_count; i++) {
-        layout->outputs[i] = place(layout, column_bytes(&kernels->outputs[i], rows));
-        layout->outputs_valid[i] = kernels->outputs[i].nullable ? place(layout, (size_t)rows) : 0;
+        launch->outputs[i] = address(slot, layout->outputs[i]);
+        launch->outputs_valid[i] = address(slot, layout->outputs_valid[i]);
     }
-    layout->some = place(layout, 1);
-    layout->status = place(layout, (size_t)rows);
+    launch->status = address(slot, layout->status);
 }
 
-static bool hold(Gpu *gpu, size_t bytes, int *error) {
-    if (bytes <= gpu->bytes) return true;
-    if (gpu->memory) gpu->driver.give(gpu->memory);
-    gpu->memory = 0;
-    gpu->bytes = 0;
-    *error = gpu->driver.take(&gpu->memory, bytes);
-    if (!*error) gpu->bytes = bytes;
-    return !*error;
+GpuLaunch *gpu_begin(Gpu *gpu, GpuLaunch *held, uint32_t stage, int64_t rows) {
+    const SbKernels *kernels = gpu->job->stages[stage].kernels;
+    Slot *slot = held ? (Slot *)held : take_slot(gpu);
+    if (!slot) return nullptr;
+    gpu_lay(&slot->layout, kernels, rows, slot->room);
+    bool fits = (int64_t)slot->layout.bytes <= gpu->slot_bytes &&
+                gpu_param_words(kernels) <= GPU_PARAMS_MAX;
+    slot->launch.stage = stage;
+    slot->launch.rows = rows;
+    set_pointers(slot, kernels);
+    if (fits) return &slot->launch;
+    if (!held) gpu_end(gpu, &slot->launch);
+    return nullptr;
 }
 
-static int copy_in(Gpu *gpu, const GpuLaunch *launch, const SbKernels *kernels,
-                   const Layout *layout) {
-    int error = gpu->driver.fill(gpu->memory + layout->some, 0, layout->bytes - layout->some);
-    for (uint32_t i = 0; i < kernels->input_count && !error; i++) {
-        error = gpu->driver.copy_in(gpu->memory + layout->inputs[i], launch->inputs[i],
-                                    column_bytes(&kernels->inputs[i], launch->rows));
-        if (!error && kernels->inputs[i].nullable)
-            error = gpu->driver.copy_in(gpu->memory + layout->inputs_valid[i],
-                                        launch->inputs_valid[i], (size_t)launch->rows);
+void gpu_end(Gpu *gpu, GpuLaunch *launch) {
+    if (!launch) return;
+    pthread_mutex_lock(&gpu->lock);
+    give_back(gpu, (Slot *)launch);
+    pthread_mutex_unlock(&gpu->lock);
+}
+
+// ---- launches -----------------------------------------------------------------------------------
+
+// The process of this life does not do what it should: the first task that sees it starts another.
+static void fail(Device *device, uint64_t life, const char *why) {
+    Gpu *gpu = device->gpu;
+    uint32_t seen;
+    char trouble[GPU_WHY_BYTES];
+    pthread_mutex_lock(&gpu->lock);
+    while (device->life == life && !device->lost) {
+        snprintf(gpu->why, sizeof gpu->why, "%.120s: %.190s", device->name, why);
+        let_go(device);
+        device->lost = device->life > RESTARTS_MAX;
+        if (device->lost) break;
+        gpu->restarts++;
+        if (begin(device, &seen, trouble)) break;
+        life = device->life;
+        why = trouble;
     }
-    return error;
+    pthread_mutex_unlock(&gpu->lock);
 }
 
-static int copy_out(Gpu *gpu, const GpuLaunch *launch, const SbKernels *kernels,
-                    const Layout *layout) {
-    uint8_t some = 0;
-    int error = gpu->driver.copy_out(&some, gpu->memory + layout->some, 1);
-    if (some && !error)
-        error = gpu->driver.copy_out(launch->status, gpu->memory + layout->status,
-                                     (size_t)launch->rows);
-    else memset(launch->status, 0, (size_t)launch->rows);
-    for (uint32_t i = 0; i < kernels->output_count && !error; i++) {
-        error = gpu->driver.copy_out(launch->outputs[i], gpu->memory + layout->outputs[i],
-                                     column_bytes(&kernels->outputs[i], launch->rows));
-        if (!error && kernels->outputs[i].nullable)
-            error = gpu->driver.copy_out(launch->outputs_valid[i],
-                                         gpu->memory + layout->outputs_valid[i],
-                                         (size_t)launch->rows);
+// A socket to the process that lives. False: the GPU is lost.
+static bool join(Slot *slot) {
+    Device *device = slot->device;
+    pthread_mutex_lock(&device->gpu->lock);
+    bool lost = device->lost;
+    if (!lost && slot->life != device->life) {
+        if (slot->socket >= 0) close(slot->socket);
+        slot->socket = device->fresh[slot->number];
+        slot->life = device->life;
+        device->fresh[slot->number] = -1;
     }
-    return error;
+    pthread_mutex_unlock(&device->gpu->lock);
+    return !lost;
 }
 
-typedef struct Arguments {
-    alignas(8) char at[ARGUMENT_BYTES];
-    size_t count;  // Words of 8 bytes.
-} Arguments;
-
-static void add_word(Arguments *to, const void *bytes, size_t count) {
-    if ((to->count + 1) * 8 > ARGUMENT_BYTES) abort();  // gpu_run has looked.
-    memset(to->at + to->count * 8, 0, 8);
-    memcpy(to->at + to->count++ * 8, bytes, count);
-}
-
-static void add_column(Arguments *to, DevicePtr at, DevicePtr valid, bool nullable) {
-    add_word(to, &at, sizeof at);
-    if (nullable) add_word(to, &valid, sizeof valid);
-}
-
-// As codegen/cuda/cuda.h says.
-static void set_arguments(const Gpu *gpu, const GpuLaunch *launch, const SbKernel *kernel,
-                          const Layout *layout, Arguments *to) {
-    const SbKernels *kernels = gpu->job->stages[launch->stage].kernels;
-    DevicePtr base = gpu->memory, status = base + layout->status, some = base + layout->some;
-    to->count = 0;
-    add_word(to, &launch->rows, sizeof launch->rows);
-    add_word(to, &status, sizeof status);
-    add_word(to, &some, sizeof some);
-    for (uint32_t i = 0; i < kernel->input_count; i++) {
-        uint32_t n = kernel->inputs[i];
-        add_column(to, base + layout->inputs[n], base + layout->inputs_valid[n],
-                   kernels->inputs[n].nullable);
-    }
-    for (uint32_t i = 0; i < kernel->output_count; i++) {
-        uint32_t n = kernel->outputs[i];
-        add_column(to, base + layout->outputs[n], base + layout->outputs_valid[n],
-                   kernels->outputs[n].nullable);
-    }
-    for (uint32_t i = 0; i < kernel->param_count; i++)
-        add_word(to, launch->params[kernel->params[2 * i]], kernel->params[2 * i + 1]);
-}
-
-static bool fits_arguments(const SbKernels *kernels) {
+static void set_params(Slot *slot, const void *const *params) {
+    const SbKernels *kernels = slot->device->gpu->job->stages[slot->launch.stage].kernels;
+    uint64_t *to = ((GpuHead *)slot->memory)->params;
     for (uint32_t k = 0; k < kernels->count; k++) {
         const SbKernel *kernel = &kernels->items[k];
-        size_t words = 3 + 2 * ((size_t)kernel->input_count + kernel->output_count);
-        if ((words + kernel->param_count) * 8 > ARGUMENT_BYTES) return false;
+        for (uint32_t i = 0; i < kernel->param_count; i++) {
+            *to = 0;
+            memcpy(to++, params[kernel->params[2 * i]], kernel->params[2 * i + 1]);
+        }
     }
-    return true;
 }
 
-static int start(Gpu *gpu, const GpuLaunch *launch, uint32_t k, const Layout *layout) {
-    const SbKernel *kernel = &gpu->job->stages[launch->stage].kernels->items[k];
-    int64_t lanes = launch->rows * kernel->elements / kernel->width + 1;
-    int64_t blocks = (lanes + BLOCK_LANES - 1) / BLOCK_LANES;
-    int64_t most = (int64_t)gpu->processors * BLOCKS_OF_PROCESSOR;
-    Arguments arguments;
-    set_arguments(gpu, launch, kernel, layout, &arguments);
-    void *list[] = {arguments.at};
-    return gpu->driver.launch(gpu->stages[launch->stage].functions[k],
-                              (unsigned)(blocks < most ? blocks : most), 1, 1, BLOCK_LANES, 1, 1, 0,
-                              nullptr, list, nullptr);
+// False: it was not made, as `why` says.
+static bool ask(Slot *slot, GpuAnswer *answer) {
+    const GpuAsk asked = {.stage = slot->launch.stage, .rows = slot->launch.rows};
+    if (send(slot->socket, &asked, sizeof asked, MSG_NOSIGNAL) != sizeof asked) {
+        snprintf(answer->why, sizeof answer->why, "its process has ended");
+        return false;
+    }
+    struct pollfd ready = {.fd = slot->socket, .events = POLLIN};
+    if (!receive(slot->socket, answer, sizeof *answer, slot->device->gpu->launch_ms)) {
+        bool hangs = poll(&ready, 1, 0) == 0;
+        snprintf(answer->why, sizeof answer->why, "%s",
+                 hangs ? "a kernel hangs" : "its process has ended");
+        return false;
+    }
+    return answer->result != GPU_LOST;
 }
 
-static GpuResult run(Gpu *gpu, const GpuLaunch *launch, size_t *room) {
-    const SbKernels *kernels = gpu->job->stages[launch->stage].kernels;
-    Layout layout;
-    int error = gpu->driver.set_current(gpu->context);
-    lay(&layout, kernels, launch->rows, room);
-    if (!error && !hold(gpu, layout.bytes, &error) && error == ERROR_MEMORY) return GPU_FULL;
-    const char *what = "copying to the GPU";
-    if (!error) error = copy_in(gpu, launch, kernels, &layout);
-    for (uint32_t k = 0; k < kernels->count && !error; k++) {
-        what = "a kernel";
-        error = start(gpu, launch, k, &layout);
+GpuResult gpu_run(Gpu *gpu, GpuLaunch *launch, const void *const *params) {
+    Slot *slot = (Slot *)launch;
+    GpuHead *head = (GpuHead *)slot->memory;
+    GpuAnswer answer;
+    (void)gpu;
+    set_params(slot, params);
+    while (join(slot)) {
+        head->some = 0;
+        if (ask(slot, &answer)) {
+            if (answer.result == GPU_DONE && !head->some)
+                memset(launch->status, 0, (size_t)launch->rows);
+            return answer.result;
+        }
+        fail(slot->device, slot->life, answer.why);
     }
-    if (!error) error = gpu->driver.synchronize();
-    if (!error) {
-        what = "copying from the GPU";
-        error = copy_out(gpu, launch, kernels, &layout);
-    }
-    if (good(gpu, error, what, gpu->why)) return GPU_DONE;
-    gpu->lost = true;
     return GPU_LOST;
 }
 
-GpuResult gpu_run(Gpu *gpu, const GpuLaunch *launch) {
-    const SbKernels *kernels = gpu->job->stages[launch->stage].kernels;
-    size_t columns = 2 * ((size_t)kernels->input_count + kernels->output_count) + 1;
-    size_t *room = calloc(columns, sizeof *room);
-    GpuResult result = GPU_FULL;
-    pthread_mutex_lock(&gpu->turn);
-    if (gpu->lost) result = GPU_LOST;
-    else if (room && fits_arguments(kernels)) result = run(gpu, launch, room);
-    pthread_mutex_unlock(&gpu->turn);
-    free(room);
-    return result;
+// ---- what became of them ------------------------------------------------------------------------
+
+const char *gpu_lost(Gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+    bool lost = true;
+    for (uint32_t i = 0; i < gpu->device_count; i++) lost &= gpu->devices[i].lost;
+    pthread_mutex_unlock(&gpu->lock);
+    return lost ? gpu->why : nullptr;
 }
+
+uint32_t gpu_restarts(Gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+    uint32_t restarts = gpu->restarts;
+    pthread_mutex_unlock(&gpu->lock);
+    return restarts;
+}
+
+const char *gpu_trouble(Gpu *gpu) { return gpu->why; }

@@ -108,7 +108,7 @@ static bool set_memory(Dispatch *d, int64_t bytes, Text *answer, Trouble *troubl
         return refuse_memory(d, bytes, trouble);
     d->own->limits = limits;
     job->machine.memory_whole = limits.whole;
-    job->machine.memory_now = bytes + job->machine.memory_python;
+    job->machine.memory_now = bytes + job->machine.memory_python + job->machine.memory_gpu;
     uint32_t nodes = plan_node_count(&d->plan->plan);
     int64_t owed = 0;
     for (uint32_t n = 0; n < nodes; n++) {

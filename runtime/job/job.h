@@ -70,6 +70,7 @@ typedef struct JobMachine {
     int64_t      memory_whole;   // Of this process: of it the account is what rows may take.
     int64_t      memory_now;     // --memory, or what --tell made of it: of all processes.
     int64_t      memory_python;  // Of it, what Python processes have.
+    int64_t      memory_gpu;     // Of it, what columns of GPUs have.
     uint32_t     tasks_fit, tasks_most;  // At once: the memory holds; slots allow.
     Slots        slots;          // What there is of each resource.
     WorkerPlan   workers;

@@ -263,38 +263,6 @@ static void open_memory(JobMachine *machine, const Options *options) {
     sb_memory_open(&machine->memory, whole > rest ? whole - rest : 0);
 }
 
-static const SbStage *first_for_gpu(const SbJob *what) {
-    for (uint32_t s = 0; s < what->stage_count; s++)
-        if (what->stages[s].gpu) return &what->stages[s];
-    return nullptr;
-}
-
-// Steps that are meant for a GPU: without one the CPU does their work, unless that is ruled out.
-static bool open_gpu(Job *job) {
-    const JobAsk *ask = &job->ask;
-    const SbStage *first = first_for_gpu(ask->what);
-    if (!first || ask->options.device == DEVICE_ONLY_CPU) return true;
-    char why[GPU_WHY_BYTES] = "worker processes have none";
-    if (!ask->options.workers.count && !ask->options.workers.places)
-        job->machine.gpu = gpu_open(ask->what, why);
-    if (job->machine.gpu) return true;
-    if (ask->options.device == DEVICE_ONLY_GPU)
-        return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
-                           (int)first->label.len, first->label.ptr, why);
-    log_warn(&job->log, TROUBLE_GPU_ABSENT, "'%.*s' runs on the CPU: %s", (int)first->label.len,
-             first->label.ptr, why);
-    return true;
-}
-
-// The CPU has gone on where the GPU was lost.
-static void close_gpu(Job *job) {
-    const char *lost = job->machine.gpu ? gpu_lost(job->machine.gpu) : nullptr;
-    if (lost && job->ask.options.device != DEVICE_ONLY_GPU)
-        log_warn(&job->log, TROUBLE_GPU_ABSENT, "the GPU was lost, and the CPU went on: %s", lost);
-    gpu_close(job->machine.gpu);
-    job->machine.gpu = nullptr;
-}
-
 // The fastest code for each stage that this CPU runs.
 static bool choose_code(const SbJob *what, Trouble *trouble) {
     int level = sb_cpu_level();
@@ -338,8 +306,8 @@ static bool open_job(Job *job) {
     if (resume_finished(job->resume)) return open_watch(job, 1);
     uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->machine.slots, job->ask.what, options, cpus, &job->trouble)) return false;
-    if (!open_gpu(job)) return false;
     uint32_t threads = slots_threads(&job->machine.slots);
+    if (!job_open_gpu(job, threads)) return false;
     job->breakers.lanes = job_lanes(job->ask.what, &job->ask.options, threads);
     if (!job_start_python(job, threads)) return false;
     const char *alone = options->listen ? flow_job_why_alone(&job->ask, job->breakers.edges)
@@ -366,7 +334,7 @@ static bool open_job(Job *job) {
 static void close_job(Job *job) {
     const SbJob *what = job->ask.what;
     job_close_python(job);
-    close_gpu(job);
+    job_close_gpu(job);
     resume_close(job);
     if (job->machine.pool.parallel.threads > 0) pool_close(&job->machine.pool);
     close_breakers(&job->breakers, what);
@@ -633,6 +601,7 @@ static bool describe(Job *job) {
     else if (options->params) options_print_params(job->ask.what, stdout);
     else if (options->plan) describe_plan(job);
     else if (options->licenses) licenses_print(stdout);
+    else if (options->devices) job_print_devices(job->ask.what, stdout);
     else if (options->tells) tell_run(job);
     else return false;
     return true;
@@ -723,6 +692,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     hold_standard_streams();
     Watch watch = {0};
     Inherited inherited;
+    int code = 0;
     Job job = {.ask = {.what = what, .argv = argv}, .stop.cancel_fd = -1, .figures.watch = &watch};
     job.rejects.set.list.memory = job.rejects.failing_list.memory = &job.machine.memory;
     log_open(&job.log, stderr, false);
@@ -733,12 +703,12 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     if (what->abi_version != SB_ABI_VERSION) {
         trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
     }
+    if (gpu_process(what, &code)) return code;
     bool worker = process_inherited(&inherited, &job.trouble);
     failpoint_open(worker ? inherited.node : 0);
     bool good = job.trouble.kind == TROUBLE_NONE &&
                 options_read(&job.ask.options, what, argc, argv, &job.trouble);
     job.log.json = job.ask.options.log == LOG_JSON;
-    int code = 0;
     if (!good) {
         log_trouble(&job.log, &job.trouble);
         code = trouble_exit_code(&job.trouble);

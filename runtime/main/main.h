@@ -26,4 +26,10 @@ bool job_check_trace(const JobAsk *ask, const JobIo *io, Trouble *trouble);
 // Do all sinks leave the journal alone? Sources need not be open.
 bool job_check_journal(const JobAsk *ask, Trouble *trouble);
 
+// GPUs (gpu.c). False: the job must not go on without one.
+bool job_open_gpu(Job *job, uint32_t threads);
+void job_close_gpu(Job *job);
+// The answer of --devices.
+void job_print_devices(const SbJob *what, FILE *file);
+
 #endif

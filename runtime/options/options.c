@@ -284,6 +284,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_PARAMS: return options->params = true;
     case OPTION_PLAN: return options->plan = true;
     case OPTION_LICENSES: return options->licenses = true;
+    case OPTION_DEVICES: return options->devices = true;
     case OPTION_CHECK: return options->check = true;
     case OPTION_OVERWRITE: return options->overwrite = true;
     case OPTION_CONFIG: return set_path(kind, value, &options->config, trouble);
@@ -295,6 +296,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_REJECT_LIMIT: return set_reject_limit(options, value, trouble);
     case OPTION_RESOURCE: return add_supply(options, value, trouble);
     case OPTION_MEMORY: return set_size(kind, value, &options->memory, trouble);
+    case OPTION_GPU_MEMORY: return set_size(kind, value, &options->gpu_memory, trouble);
     case OPTION_PARTITION: return set_size(kind, value, &options->partition, trouble);
     case OPTION_FIRST_ROWS: return set_count(kind, value, &options->first_rows, trouble);
     case OPTION_THREADS:
@@ -401,7 +403,8 @@ static bool asks_once(const Options *options, Trouble *trouble) {
         bool       given;
     } asked[] = {
         {OPTION_PARAMS, options->params},   {OPTION_PLAN, options->plan},
-        {OPTION_LICENSES, options->licenses}, {OPTION_CHECK, options->check},
+        {OPTION_LICENSES, options->licenses}, {OPTION_DEVICES, options->devices},
+        {OPTION_CHECK, options->check},
         {OPTION_JOURNAL, options->journal},
     };
     const char *first = nullptr;

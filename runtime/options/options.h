@@ -47,7 +47,7 @@ typedef struct Options {
     PolicyId     schedule;
     int64_t      first_rows;    // INT64_MAX: all.
     bool         overwrite;
-    bool         help, params, plan, licenses, check;
+    bool         help, params, plan, licenses, devices, check;
     const char  *rejects;       // nullptr: as the program says.
     bool         has_reject_limit;
     int64_t      reject_rows;   // -1: none.
@@ -56,6 +56,7 @@ typedef struct Options {
     StatsMode    stats;
     LogMode      log;
     DeviceMode   device;
+    int64_t      gpu_memory;    // Of each; 0: not given.
     int64_t      grace_us, watchdog_us;
     int64_t      retries;
     bool         waits_for_room;

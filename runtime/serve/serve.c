@@ -442,7 +442,7 @@ static bool run(Serve *s, int socket) {
 
 int serve_run(Job *job, const Inherited *inherited) {
     Serve s = {.job = job, .space = inherited->space, .node = inherited->node};
-    process_follow();
+    process_follow("worker");
     bool good = run(&s, inherited->socket);
     return good ? (s.worn ? WORKER_WORN : 0) : trouble_exit_code(&job->trouble);
 }

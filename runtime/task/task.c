@@ -302,7 +302,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
         return trouble_no_memory(trouble, "for a task");
     }
     sb_scratch_charge(&state->task.call, setup->memory);
-    if (!setup->stage->calls && !setup->gpu) return true;
+    if (!setup->stage->calls) return true;
     if (sb_scratch_open(&state->results, SCRATCH_BYTES) != SB_OK)
         return trouble_no_memory(trouble, "for a task");
     sb_scratch_charge(&state->results, setup->memory);
@@ -310,6 +310,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
 }
 
 void task_close(SbTaskState *state) {
+    kernel_end(state);
     if (state->granted > 0) sb_memory_release(state->setup->memory, state->granted);
     probe_close(&state->probe);
     if (state->task.call.scratch) sb_scratch_close(&state->task.call);
@@ -325,7 +326,7 @@ void task_close(SbTaskState *state) {
 static void set_input(SbTaskState *state) {
     const TaskSetup *setup = state->setup;
     state->task.batch = (SbBatchRows){0};  // Other rows come.
-    state->task.kernel = (SbKernelRows){0};
+    kernel_end(state);
     const Unit *unit = &state->unit;
     SbInput *input = &state->task.input;
     *input = (SbInput){.begin = unit->begin, .end = unit->end, .index = &state->index,
@@ -660,6 +661,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     mark_breakers(state, thread);
     run_stage(state, thread);
     finish_partition(state);
+    if (into->status != SB_STAGE_FULL) kernel_end(state);  // Else its rows go on.
     sb_scratch_rewind(&task->call);
     into->lacks = lacks_memory(state);
     if (!into->lacks && !keep_breakers(state)) into->status = SB_STAGE_FAULT;

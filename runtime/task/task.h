@@ -38,6 +38,7 @@ struct SbTaskState {
     int64_t     stopped_at;                  // Where the row begins that ended it; -1: none.
     SbCall      files;          // Memory of whole files and their entries.
     SbCall      results;        // Memory of task.batch, where the stage calls for batches.
+    struct GpuLaunch *launch;   // Memory of task.kernel, of a stage with kernels; or nullptr.
     SbGuard     guard;          // Watches calls of foreign code.
     const int64_t *long_files;  // Of the unit, over row_max.
     int64_t     long_file_count;
@@ -61,6 +62,9 @@ void task_back(SbTaskState *state, const Partition *partition);
 void task_keep(SbTaskState *state);
 // Fills what the place's site says and stores the record. Nonzero: the unit must stop.
 int32_t task_reject(SbTaskState *state, RejectFacts *facts);
+
+// Lets go of what a GPU gave (kernel.c).
+void kernel_end(SbTaskState *state);
 
 // An output has got more memory, not used yet: sets task->full when the partition is large enough.
 void task_grew(SbTask *task);

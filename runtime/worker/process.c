@@ -18,14 +18,6 @@ static const char variable[] = "SBC_WORKER";
 
 // ---- starting -----------------------------------------------------------------------------------
 
-// "NODE SOCKET BASE SPAN FD FD ..."
-static void write_inherited(Text *text, uint32_t node, int socket, const ArenaSpace *space) {
-    sb_text_format(text, "%s=%u %d %llu %lld", variable, node, socket,
-                   (unsigned long long)(uintptr_t)space->base, (long long)space->span);
-    for (uint32_t i = 0; i < space->count; i++) sb_text_format(text, " %d", space->fds[i]);
-    sb_text_add(text, "", 1);
-}
-
 // The environment with one variable more; the list is from malloc.
 static char **with_variable(char *more) {
     size_t count = 0;
@@ -39,18 +31,17 @@ static char **with_variable(char *more) {
 }
 
 // Descriptors that the child has under the same numbers. All others are closed there.
-static int keep_open(posix_spawn_file_actions_t *actions, const ArenaSpace *space, int socket) {
+static int keep_open(posix_spawn_file_actions_t *actions, const ProcessAsk *ask, int socket) {
     int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!error)
         error = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (!error) error = posix_spawn_file_actions_adddup2(actions, socket, socket);
-    for (uint32_t i = 0; i < space->count && !error; i++)
-        error = posix_spawn_file_actions_adddup2(actions, space->fds[i], space->fds[i]);
+    for (uint32_t i = 0; i < ask->fd_count && !error; i++)
+        error = posix_spawn_file_actions_adddup2(actions, ask->fds[i], ask->fds[i]);
     return error;
 }
 
-static int spawn(Process *process, char *const *argv, char **environment, const ArenaSpace *space,
-                 int socket) {
+static int spawn(Process *process, const ProcessAsk *ask, char **environment, int socket) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -61,9 +52,9 @@ static int spawn(Process *process, char *const *argv, char **environment, const 
     if (!error) {
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
         posix_spawnattr_setsigmask(&attributes, &none);
-        error = keep_open(&actions, space, socket);
+        error = keep_open(&actions, ask, socket);
         if (!error)
-            error = posix_spawn(&process->pid, "/proc/self/exe", &actions, &attributes, argv,
+            error = posix_spawn(&process->pid, "/proc/self/exe", &actions, &attributes, ask->argv,
                                 environment);
         posix_spawnattr_destroy(&attributes);
     }
@@ -71,29 +62,39 @@ static int spawn(Process *process, char *const *argv, char **environment, const 
     return error;
 }
 
-bool process_start(Process *process, char *const *argv, uint32_t node, const ArenaSpace *space,
-                   Trouble *trouble) {
+int process_spawn(Process *process, const ProcessAsk *ask) {
     int ends[2];
     *process = (Process){.pidfd = -1, .socket = -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return trouble_set(trouble, TROUBLE_WORKER, "no socket for worker %u: %s", node,
-                           strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return errno;
     Text text = {0};
-    write_inherited(&text, node, ends[1], space);
+    sb_text_format(&text, "%s=%d %s", ask->variable, ends[1], ask->words);
+    for (uint32_t i = 0; i < ask->fd_count; i++) sb_text_format(&text, " %d", ask->fds[i]);
+    sb_text_add(&text, "", 1);
     char **environment = text.failed ? nullptr : with_variable(text.ptr);
-    int error = environment ? spawn(process, argv, environment, space, ends[1]) : ENOMEM;
+    int error = environment ? spawn(process, ask, environment, ends[1]) : ENOMEM;
     free(environment);
     sb_text_close(&text);
     close(ends[1]);
     if (!error) {
         process->socket = ends[0];
         process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-        return true;
+        return 0;
     }
     close(ends[0]);
     process->pid = 0;
-    return trouble_set(trouble, TROUBLE_WORKER, "worker %u cannot be started: %s", node,
-                       strerror(error));
+    return error;
+}
+
+bool process_start(Process *process, char *const *argv, uint32_t node, const ArenaSpace *space,
+                   Trouble *trouble) {
+    char words[96];
+    snprintf(words, sizeof words, "%u %llu %lld", node, (unsigned long long)(uintptr_t)space->base,
+             (long long)space->span);
+    int error = process_spawn(process, &(ProcessAsk){.argv = argv, .variable = variable,
+                                                     .words = words, .fds = space->fds,
+                                                     .fd_count = space->count});
+    return !error || trouble_set(trouble, TROUBLE_WORKER, "worker %u cannot be started: %s", node,
+                                 strerror(error));
 }
 
 // ---- ending -------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ int process_reap(Process *process, int64_t wait_ns) {
 
 // ---- the worker's side --------------------------------------------------------------------------
 
-static bool read_number(const char **at, uint64_t *number) {
+bool process_number(const char **at, uint64_t *number) {
     char *end;
     errno = 0;
     *number = strtoull(*at, &end, 10);
@@ -136,13 +137,13 @@ static bool read_number(const char **at, uint64_t *number) {
 
 static bool read_inherited(const char *at, Inherited *inherited) {
     uint64_t node, socket, base, span, fd;
-    if (!read_number(&at, &node) || !read_number(&at, &socket) || !read_number(&at, &base) ||
-        !read_number(&at, &span))
+    if (!process_number(&at, &socket) || !process_number(&at, &node) ||
+        !process_number(&at, &base) || !process_number(&at, &span))
         return false;
     *inherited = (Inherited){.node = (uint32_t)node, .socket = (int)socket,
                              .space = {.base = (char *)(uintptr_t)base, .span = (int64_t)span}};
     ArenaSpace *space = &inherited->space;
-    while (space->count < ARENAS_MAX && *at && read_number(&at, &fd))
+    while (space->count < ARENAS_MAX && *at && process_number(&at, &fd))
         space->fds[space->count++] = (int)fd;
     return *at == '\0' && inherited->node > 0 && inherited->node < space->count;
 }
@@ -171,8 +172,8 @@ static void be_first(void) {
     close(fd);
 }
 
-void process_follow(void) {
+void process_follow(const char *name) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, "worker");
+    prctl(PR_SET_NAME, name);
     be_first();
 }

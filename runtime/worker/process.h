@@ -31,8 +31,21 @@ typedef struct Inherited {
     ArenaSpace space;  // To be joined.
 } Inherited;
 
-// Starts this executable with the same arguments as worker `node`. Its standard input is empty, its
-// standard output goes nowhere. False: the trouble says why.
+// What a process is started with: in the variable "SOCKET WORDS FD FD ...".
+typedef struct ProcessAsk {
+    char *const *argv;
+    const char  *variable;
+    const char  *words;      // Numbers, with a space between two.
+    const int   *fds;        // Open there too, under the same numbers.
+    uint32_t     fd_count;
+} ProcessAsk;
+
+// Starts this executable with the same arguments. Its standard input is empty, its standard output
+// goes nowhere. 0, or an error of the system.
+int  process_spawn(Process *process, const ProcessAsk *ask);
+// Reads the next number of what such a process finds in its variable.
+bool process_number(const char **at, uint64_t *number);
+// Starts it as worker `node`. False: the trouble says why.
 bool process_start(Process *process, char *const *argv, uint32_t node, const ArenaSpace *space,
                    Trouble *trouble);
 // Ends it, whatever it does. Nothing where there is none.
@@ -44,7 +57,7 @@ int  process_reap(Process *process, int64_t wait_ns);
 // Is this process a worker? True once: what the environment says is taken out of it. False, and
 // trouble->kind is set: it says nonsense.
 bool process_inherited(Inherited *inherited, Trouble *trouble);
-// Of a worker, at its start: it ends with its coordinator.
-void process_follow(void);
+// Of a worker, at its start: it ends with its coordinator. The system shows its name.
+void process_follow(const char *name);
 
 #endif

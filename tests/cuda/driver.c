@@ -2,17 +2,29 @@
 //
 // The library $FAKE_CUDA_KERNELS has a function launch_NAME for each kernel (tests/cuda/run.py).
 // Memory of the GPU lies between guards, which each copy and launch looks at. It is poisoned when
-// it is taken. $FAKE_CUDA_MEMORY says how many bytes there are, $FAKE_CUDA_FAIL=N that launch N
-// fails. $FAKE_CUDA_LOG gets a line for each launch.
+// it is taken. Each stream is a list of what is to be done, which is done when it is waited for: a copy
+// to the GPU has poison in its place until then, and so has what is copied back.
+//
+//   $FAKE_CUDA_MEMORY   how many bytes there are
+//   $FAKE_CUDA_DEVICES  how many GPUs there are (1)
+//   $FAKE_CUDA_FAIL=N   launch N of a process fails, and all that comes after it
+//   $FAKE_CUDA_HANG=N   launch N of a process never ends
+//   $FAKE_CUDA_ONCE     a file: where it is there, launches neither fail nor hang; the first that
+//                       does makes it
+//   $FAKE_CUDA_LOG      gets a line for each launch
 //
 // It proves which calls a job makes, with what sizes and in what order. It proves nothing of speed.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MEMORY = 2, INVALID = 1, NOT_FOUND = 500, ILLEGAL = 700, GUARD = 256, BLOCKS_MAX = 64 };
+enum { MEMORY = 2, INVALID = 1, NOT_FOUND = 500, ILLEGAL = 700, GUARD = 256, BLOCKS_MAX = 1024,
+       STREAMS_MAX = 256, DEEDS_MAX = 64 };
 
 static struct { char *memory; size_t bytes; } blocks[BLOCKS_MAX];
 static size_t taken;
@@ -40,32 +52,45 @@ static char *find(uint64_t at, size_t bytes) {
     return NULL;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // Of all below: one call at a time.
+
+static int device_count(void) {
+    const char *count = getenv("FAKE_CUDA_DEVICES");
+    return count ? atoi(count) : 1;
+}
+static int is_device(int device) { return device >= 0 && device < device_count(); }
+
 EXPORT int cuInit(unsigned flags) {
     const char *path = getenv("FAKE_CUDA_KERNELS");
     kernels = path ? dlopen(path, RTLD_NOW) : NULL;
     return flags ? INVALID : kernels ? 0 : 100;
 }
 EXPORT int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
-EXPORT int cuDeviceGetCount(int *count) { return *count = 1, 0; }
-EXPORT int cuDeviceGet(int *device, int number) { return *device = number, number ? 101 : 0; }
+EXPORT int cuDeviceGetCount(int *count) { return *count = device_count(), 0; }
+EXPORT int cuDeviceGet(int *device, int number) {
+    return *device = number, is_device(number) ? 0 : 101;
+}
 EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
     return snprintf(name, (size_t)bytes, "fake device %d", device), 0;
 }
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    return *bytes = (size_t)1 << 30, is_device(device) ? 0 : 101;
+}
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
     *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0;
-    return device ? 101 : 0;
+    return is_device(device) ? 0 : 101;
+}
+EXPORT int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+    return is_device(device) && flags == 4 ? 0 : INVALID;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
-    return *context = &taken, device ? 101 : 0;
+    return *context = &taken, is_device(device) ? 0 : 101;
 }
-EXPORT int cuDevicePrimaryCtxRelease_v2(int device) { return device ? 101 : check_guards(); }
 EXPORT int cuCtxSetCurrent(void *context) { return context == &taken ? 0 : 201; }
-EXPORT int cuCtxSynchronize(void) { return check_guards(); }
 EXPORT int cuModuleLoadData(void **module, const void *image) {
     *module = &launches;  // A cubin, or PTX.
     return memcmp(image, "\177ELF", 4) == 0 || strstr(image, ".version") ? 0 : 200;
 }
-EXPORT int cuModuleUnload(void *module) { return module == &launches ? 0 : INVALID; }
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
     char symbol[128];
     snprintf(symbol, sizeof symbol, "launch_%s", name);
@@ -73,7 +98,9 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
     return module != &launches ? INVALID : *function ? 0 : NOT_FOUND;
 }
 
-EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
+// ---- memory ---------------------------------------------------------------------------------------
+
+static int take(uint64_t *at, size_t bytes) {
     const char *limit = getenv("FAKE_CUDA_MEMORY");
     if (!bytes) return INVALID;
     if (limit && taken + bytes > strtoull(limit, NULL, 10)) return MEMORY;
@@ -89,7 +116,14 @@ EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
     }
     return MEMORY;
 }
-EXPORT int cuMemFree_v2(uint64_t at) {
+EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    int error = take(at, bytes);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static int give(uint64_t at) {
     for (int i = 0; i < BLOCKS_MAX; i++) {
         if (!blocks[i].memory || (uint64_t)(uintptr_t)blocks[i].memory + GUARD != at) continue;
         int error = check_guards();
@@ -100,40 +134,141 @@ EXPORT int cuMemFree_v2(uint64_t at) {
     }
     return INVALID;
 }
-EXPORT int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
-    char *there = find(to, bytes);
-    if (there) memcpy(there, from, bytes);
-    return there ? check_guards() : INVALID;
-}
-EXPORT int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
-    const char *there = find(from, bytes);
-    if (there) memcpy(to, there, bytes);
-    return there ? check_guards() : INVALID;
-}
-EXPORT int cuMemsetD8_v2(uint64_t at, unsigned char byte, size_t count) {
-    char *there = find(at, count);
-    if (there) memset(there, byte, count);
-    return there ? check_guards() : INVALID;
+EXPORT int cuMemFree_v2(uint64_t at) {
+    pthread_mutex_lock(&lock);
+    int error = give(at);
+    pthread_mutex_unlock(&lock);
+    return error;
 }
 
+EXPORT int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
+    return flags || !at || (uintptr_t)at % 4096 || !bytes ? INVALID : 0;
+}
+
+// ---- streams --------------------------------------------------------------------------------------
+
+// What a stream has still to do: a copy or a fill, or a launch.
+typedef struct Deed {
+    char       *to;
+    const char *from;
+    size_t      bytes;
+    int         byte;
+    void      (*launch)(const void *, unsigned, unsigned, unsigned long long);
+    char        arguments[4096];
+    unsigned    blocks, lanes;
+    int         number;
+} Deed;
+
+typedef struct Stream {
+    int  count;
+    Deed deeds[DEEDS_MAX];
+} Stream;
+
+static Stream *streams[STREAMS_MAX];
+
+EXPORT int cuStreamCreate(void **stream, unsigned flags) {
+    if (flags != 1) return INVALID;
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < STREAMS_MAX && streams[i]) i++;
+    if (i < STREAMS_MAX) *stream = streams[i] = calloc(1, sizeof(Stream));
+    pthread_mutex_unlock(&lock);
+    return i < STREAMS_MAX ? 0 : MEMORY;
+}
+
+static Deed *add(void *stream) {
+    for (int i = 0; i < STREAMS_MAX; i++)
+        if (stream && streams[i] == stream && streams[i]->count < DEEDS_MAX) {
+            Deed *deed = &streams[i]->deeds[streams[i]->count++];
+            *deed = (Deed){0};
+            return deed;
+        }
+    return NULL;
+}
+
+static int add_copy(void *stream, char *to, const char *from, size_t bytes) {
+    Deed *deed = to && from ? add(stream) : NULL;
+    if (!deed) return INVALID;
+    memset(to, 0xa7, bytes);
+    deed->to = to;
+    deed->from = from;
+    deed->bytes = bytes;
+    return check_guards();
+}
+EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+    pthread_mutex_lock(&lock);
+    int error = add_copy(stream, find(to, bytes), from, bytes);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+    pthread_mutex_lock(&lock);
+    int error = add_copy(stream, to, find(from, bytes), bytes);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+EXPORT int cuMemsetD8Async(uint64_t at, unsigned char byte, size_t count, void *stream) {
+    pthread_mutex_lock(&lock);
+    char *to = find(at, count);
+    Deed *deed = to ? add(stream) : NULL;
+    if (deed) *deed = (Deed){.to = to, .bytes = count, .byte = byte};
+    pthread_mutex_unlock(&lock);
+    return deed ? 0 : INVALID;
+}
+
+// Does launch `number` do what the variable says? Where it is done once only, the first one does.
+static int befalls(const char *variable, int number) {
+    const char *at = getenv(variable), *once = getenv("FAKE_CUDA_ONCE");
+    if (!at || number != atoi(at)) return 0;
+    if (!once) return 1;
+    int file = open(once, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file >= 0) close(file);
+    return file >= 0;
+}
+
+static void do_deed(const Deed *deed) {
+    if (deed->launch) {
+        if (befalls("FAKE_CUDA_FAIL", deed->number)) broken = ILLEGAL;  // It sticks to the context.
+        if (befalls("FAKE_CUDA_HANG", deed->number)) for (;;) pause();
+        if (!broken)
+            deed->launch(deed->arguments, deed->blocks, deed->lanes, (unsigned)deed->number);
+    } else if (deed->from) memcpy(deed->to, deed->from, deed->bytes);
+    else memset(deed->to, deed->byte, deed->bytes);
+}
+EXPORT int cuStreamSynchronize(void *stream) {
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < STREAMS_MAX && (!stream || streams[i] != stream)) i++;
+    for (int k = 0; i < STREAMS_MAX && k < streams[i]->count; k++)
+        if (!broken) do_deed(&streams[i]->deeds[k]);
+    if (i < STREAMS_MAX) streams[i]->count = 0;
+    int error = i < STREAMS_MAX ? check_guards() : INVALID;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+// The bytes of a kernel's arguments are not known here: as many are kept as a page of memory has.
 EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared, void *stream,
                           void **arguments, void **extra) {
-    const char *fail = getenv("FAKE_CUDA_FAIL"), *log = getenv("FAKE_CUDA_LOG");
-    FILE *file = log ? fopen(log, "a") : NULL;
-    long long rows = *(long long *)arguments[0];
-    if (file) fprintf(file, "launch %u x %u of %lld rows\n", x, block_x, rows);
-    if (file) fclose(file);
-    launches++;
-    if (fail && launches == atoi(fail)) broken = ILLEGAL;  // As a fault that sticks to the context.
-    if (broken) return 0;
+    const char *log = getenv("FAKE_CUDA_LOG");
     if (!function || !x || y != 1 || z != 1 || block_x < 1 || block_x > 1024 || block_y != 1 ||
-        block_z != 1 || shared || stream || extra)
+        block_z != 1 || shared || extra)
         return INVALID;
-    void (*launch)(const void *, unsigned, unsigned, unsigned long long);
-    memcpy(&launch, &function, sizeof launch);
-    launch(arguments[0], x, block_x, (unsigned long long)launches);
-    return check_guards();
+    pthread_mutex_lock(&lock);
+    FILE *file = log ? fopen(log, "a") : NULL;
+    if (file) fprintf(file, "launch %u x %u of %lld rows\n", x, block_x, *(long long *)arguments[0]);
+    if (file) fclose(file);
+    Deed *deed = add(stream);
+    if (deed) {
+        memcpy(&deed->launch, &function, sizeof deed->launch);
+        memcpy(deed->arguments, arguments[0], sizeof deed->arguments);
+        deed->blocks = x;
+        deed->lanes = block_x;
+        deed->number = ++launches;
+    }
+    pthread_mutex_unlock(&lock);
+    return deed ? 0 : INVALID;
 }
 
 EXPORT int cuGetErrorString(int error, const char **text) {

@@ -423,13 +423,26 @@ def check_job(case, text, nvrtc):
         done, _, left = job("--device=gpu", FAKE_CUDA_MEMORY="4096")
         if done.returncode or left != wanted:
             raise Wrong(f"little memory: exit {done.returncode}: {done.stderr[:2000]}")
-        for fault in ("1", "2"):
-            done, launches, left = job("--partition=4KiB", "--threads=2", FAKE_CUDA_FAIL=fault)
+        for fault in ("FAIL", "HANG"):
+            once = f"{name}/once-{fault}"
+            done, launches, left = job("--device=gpu", "--partition=4KiB", "--threads=2", **{
+                f"FAKE_CUDA_{fault}": "2", "FAKE_CUDA_ONCE": once, "SBC_TEST_GPU_WAIT_MS": "300"})
+            again = "warning[SB8117]" in done.stderr
+            if done.returncode or left != wanted or again != os.path.exists(once):
+                raise Wrong(f"{fault} once: exit {done.returncode}: {done.stderr[:2000]}")
+        for number in ("1", "2"):
+            done, launches, left = job("--partition=4KiB", "--threads=2", FAKE_CUDA_FAIL=number)
             if done.returncode or left != wanted or "illegal memory access" not in done.stderr:
-                raise Wrong(f"launch {fault} fails: exit {done.returncode}: {done.stderr[:2000]}")
+                raise Wrong(f"launch {number} fails: exit {done.returncode}: {done.stderr[:2000]}")
         done, _, _ = job("--device=gpu", FAKE_CUDA_FAIL="1")
         if done.returncode != 3 or "error[SB8091]" not in done.stderr:
             raise Wrong(f"a fault with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
+        done, launches, left = job("--device=gpu", "--threads=2", "--partition=4KiB", FAKE_CUDA_DEVICES="3")
+        if done.returncode or not launches or left != wanted or "SB81" in done.stderr:
+            raise Wrong(f"three GPUs: exit {done.returncode}: {done.stderr[:2000]}")
+        done, launches, left = job("--device=gpu", "--gpu-memory=40KiB")
+        if done.returncode or left != wanted:
+            raise Wrong(f"--gpu-memory: exit {done.returncode}: {done.stderr[:2000]}")
 
 
 def check_division():

@@ -1,0 +1,42 @@
+#include "runtime/device/gpu_layout.h"
+
+size_t gpu_layout_room(const SbKernels *kernels) {
+    return 2 * ((size_t)kernels->input_count + kernels->output_count) + 1;
+}
+
+static size_t place(size_t *end, size_t bytes) {
+    size_t at = *end;
+    *end = (at + bytes + GPU_ALIGN - 1) / GPU_ALIGN * GPU_ALIGN;
+    return at;
+}
+
+static void lay_columns(const SbKernelColumn *columns, uint32_t count, int64_t rows, size_t *values,
+                        size_t *valid, size_t *end) {
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t elements = columns[i].elements ? columns[i].elements : 1;
+        values[i] = place(end, (size_t)(rows * elements) * columns[i].size);
+        valid[i] = columns[i].nullable ? place(end, (size_t)rows) : 0;
+    }
+}
+
+void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *room) {
+    size_t end = GPU_HEAD_BYTES;
+    layout->inputs = room;
+    layout->inputs_valid = layout->inputs + kernels->input_count;
+    layout->outputs = layout->inputs_valid + kernels->input_count;
+    layout->outputs_valid = layout->outputs + kernels->output_count;
+    lay_columns(kernels->inputs, kernels->input_count, rows, layout->inputs, layout->inputs_valid,
+                &end);
+    layout->inputs_end = end;
+    lay_columns(kernels->outputs, kernels->output_count, rows, layout->outputs,
+                layout->outputs_valid, &end);
+    layout->outputs_end = end;
+    layout->status = place(&end, (size_t)rows);
+    layout->bytes = end;
+}
+
+size_t gpu_param_words(const SbKernels *kernels) {
+    size_t words = 0;
+    for (uint32_t k = 0; k < kernels->count; k++) words += kernels->items[k].param_count;
+    return words;
+}

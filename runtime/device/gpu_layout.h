@@ -1,0 +1,29 @@
+// Layout: where the columns of a launch lie in the memory of its slot, for both sides.
+//
+//   0          4096      columns that kernels read   columns that they give   a byte for each row
+//   GpuHead    │ inputs ─────────────────────────────│ outputs ───────────────│ status
+//
+// A GPU's memory of the slot has the same columns at the same places.
+#ifndef SBC_RUNTIME_DEVICE_GPU_LAYOUT_H
+#define SBC_RUNTIME_DEVICE_GPU_LAYOUT_H
+
+#include "runtime/abi/program.h"
+
+enum { GPU_HEAD_BYTES = 4096, GPU_ALIGN = 256 };
+
+typedef struct GpuLayout {
+    size_t *inputs, *inputs_valid, *outputs, *outputs_valid;  // By column. 0: never null.
+    size_t  inputs_end, outputs_end;
+    size_t  status;
+    size_t  bytes;
+} GpuLayout;
+
+// The numbers that a layout of these columns needs for its lists.
+size_t gpu_layout_room(const SbKernels *kernels);
+// Lays out a launch of so many rows. The lists are in `room`.
+void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *room);
+
+// The words of the parameters of a stage's kernels, kernel by kernel.
+size_t gpu_param_words(const SbKernels *kernels);
+
+#endif

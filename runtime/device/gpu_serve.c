@@ -1,0 +1,340 @@
+// The process of a GPU: loads the kernels of all stages, and launches what the job asks for.
+//
+// A thread for each slot copies in, launches and copies out, on a stream of its own. Whatever fails is
+// said to the job, which ends this process.
+#define _GNU_SOURCE
+#include "runtime/device/driver.h"
+#include "runtime/device/gpu_choose.h"
+#include "runtime/device/gpu_wire.h"
+#include "runtime/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    BLOCK_LANES = 256, BLOCKS_OF_PROCESSOR = 8,
+    ARGUMENT_BYTES = 4096,        // Of a kernel at most.
+};
+
+typedef struct StageCode {
+    CudaModule    *module;
+    CudaFunction **functions;     // By kernel.
+} StageCode;
+
+typedef struct Serve Serve;
+
+typedef struct Slot {
+    Serve      *serve;
+    int         socket;
+    char       *memory;           // Shared with the job: a GpuHead, then columns.
+    bool        opened;
+    CudaStream *stream;
+    DevicePtr   columns;
+    size_t      bytes;
+    DevicePtr   status;           // A byte for all rows, then one for each. Zero between launches.
+    size_t      rows;
+} Slot;
+
+struct Serve {
+    const SbJob *job;
+    Driver       driver;
+    CudaContext *context;
+    int          socket, device, number;
+    unsigned     architecture, processors;
+    StageCode   *stages;
+    char        *memory;
+    int64_t      device_bytes, slot_bytes;   // The first: of all slots; 0: any.
+    uint32_t     slot_count;
+    Slot         slots[GPU_SLOTS_MAX];
+    GpuHello     hello;
+};
+
+// ---- opening ------------------------------------------------------------------------------------
+
+static bool find_device(Serve *s) {
+    const Driver *driver = &s->driver;
+    char *why = s->hello.why, name[64] = "";
+    int count = 0, major = 0, minor = 0, processors = 0;
+    if (!driver_open(&s->driver, why)) return false;
+    if (driver->count(&count) || count < 1)
+        return snprintf(why, GPU_WHY_BYTES, "the CUDA driver sees no GPU"), false;
+    s->hello.devices = (uint32_t)count;
+    bool found =
+        driver_good(driver, driver->device(&s->device, s->number), "a GPU", why) &&
+        driver_good(driver, driver->device_name(name, sizeof name, s->device), "its name", why) &&
+        driver_good(driver, driver->attribute(&major, DRIVER_MAJOR, s->device), "a GPU", why) &&
+        driver_good(driver, driver->attribute(&minor, DRIVER_MINOR, s->device), "a GPU", why) &&
+        driver_good(driver, driver->attribute(&processors, DRIVER_PROCESSORS, s->device), "a GPU",
+                    why) &&
+        driver_good(driver, driver->set_flags(s->device, DRIVER_BLOCKS), "a context", why) &&
+        driver_good(driver, driver->retain(&s->context, s->device), "a context", why) &&
+        driver_good(driver, driver->set_current(s->context), "a context", why);
+    s->architecture = (unsigned)(major * 10 + minor);
+    s->processors = processors > 0 ? (unsigned)processors : 1;
+    snprintf(s->hello.name, sizeof s->hello.name, "%s, sm_%u", name, s->architecture);
+    return found;
+}
+
+// A driver that is older than the compiler of the kernels says so by its number only.
+static bool load_module(Serve *s, const SbKernelCode *code, StageCode *to) {
+    int version = 0;
+    char *why = s->hello.why;
+    if (driver_good(&s->driver, s->driver.load(&to->module, code->bytes.ptr), "loading kernels",
+                    why))
+        return true;
+    size_t len = strlen(why);
+    if (!s->driver.version(&version))
+        snprintf(why + len, GPU_WHY_BYTES - len, "; the driver is for CUDA %d.%d", version / 1000,
+                 version % 1000 / 10);
+    return false;
+}
+
+static bool load_stage(Serve *s, uint32_t stage) {
+    const SbKernels *kernels = s->job->stages[stage].kernels;
+    const SbKernelCode *code = gpu_choose(kernels, s->architecture);
+    StageCode *to = &s->stages[stage];
+    char *why = s->hello.why;
+    if (!code)
+        return snprintf(why, GPU_WHY_BYTES, "the job has no code for %s", s->hello.name), false;
+    to->functions = calloc(kernels->count, sizeof *to->functions);
+    if (!to->functions) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
+    if (!load_module(s, code, to)) return false;
+    for (uint32_t k = 0; k < kernels->count; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)kernels->items[k].name.len,
+                 kernels->items[k].name.ptr);
+        int error = s->driver.find(&to->functions[k], to->module, name);
+        if (!driver_good(&s->driver, error, "finding a kernel", why)) return false;
+    }
+    return true;
+}
+
+static bool load_all(Serve *s) {
+    s->stages = calloc(s->job->stage_count + 1, sizeof *s->stages);
+    if (!s->stages) return snprintf(s->hello.why, GPU_WHY_BYTES, "there is no memory"), false;
+    for (uint32_t i = 0; i < s->job->stage_count; i++)
+        if (s->job->stages[i].kernels && !load_stage(s, i)) return false;
+    return true;
+}
+
+// ---- a launch -----------------------------------------------------------------------------------
+
+// Memory that cannot be pinned is copied all the same, in more time.
+static int open_slot(Slot *slot) {
+    const Driver *driver = &slot->serve->driver;
+    int error = driver->set_current(slot->serve->context);
+    if (!error) error = driver->new_stream(&slot->stream, DRIVER_STREAM_ALONE);
+    if (!error) (void)driver->pin(slot->memory, (size_t)slot->serve->slot_bytes, 0);
+    slot->opened = !error;
+    return error;
+}
+
+// Makes memory of the GPU at least so large. What it held is gone.
+static int grow(const Driver *driver, DevicePtr *at, size_t *held, size_t bytes) {
+    if (bytes <= *held) return 0;
+    if (*held) driver->give(*at);
+    *held = 0;
+    int error = driver->take(at, bytes);
+    if (!error) *held = bytes;
+    return error;
+}
+
+static int hold(Slot *slot, const GpuLayout *layout, size_t rows) {
+    const Serve *s = slot->serve;
+    size_t before = slot->rows;
+    if (s->device_bytes && layout->bytes + GPU_ALIGN + rows >
+                               (size_t)s->device_bytes / s->slot_count)
+        return DRIVER_OUT_OF_MEMORY;
+    int error = grow(&s->driver, &slot->columns, &slot->bytes, layout->outputs_end);
+    if (!error) error = grow(&s->driver, &slot->status, &slot->rows, GPU_ALIGN + rows);
+    if (!error && slot->rows != before)
+        error = s->driver.fill(slot->status, 0, slot->rows, slot->stream);
+    return error;
+}
+
+typedef struct Arguments {
+    alignas(8) char at[ARGUMENT_BYTES];
+    size_t count;  // Words of 8 bytes.
+} Arguments;
+
+static void add_word(Arguments *to, const void *bytes, size_t count) {
+    if ((to->count + 1) * 8 > ARGUMENT_BYTES) abort();  // fits_arguments has looked.
+    memset(to->at + to->count * 8, 0, 8);
+    memcpy(to->at + to->count++ * 8, bytes, count);
+}
+
+static void add_column(Arguments *to, DevicePtr base, size_t at, size_t valid, bool nullable) {
+    DevicePtr values = base + at, flags = base + valid;
+    add_word(to, &values, sizeof values);
+    if (nullable) add_word(to, &flags, sizeof flags);
+}
+
+// As codegen/cuda/cuda.h says.
+static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKernel *kernel,
+                          int64_t rows, const GpuLayout *layout, const uint64_t *params,
+                          Arguments *to) {
+    DevicePtr some = slot->status, status = some + GPU_ALIGN;
+    to->count = 0;
+    add_word(to, &rows, sizeof rows);
+    add_word(to, &status, sizeof status);
+    add_word(to, &some, sizeof some);
+    for (uint32_t i = 0; i < kernel->input_count; i++) {
+        uint32_t n = kernel->inputs[i];
+        add_column(to, slot->columns, layout->inputs[n], layout->inputs_valid[n],
+                   kernels->inputs[n].nullable);
+    }
+    for (uint32_t i = 0; i < kernel->output_count; i++) {
+        uint32_t n = kernel->outputs[i];
+        add_column(to, slot->columns, layout->outputs[n], layout->outputs_valid[n],
+                   kernels->outputs[n].nullable);
+    }
+    for (uint32_t i = 0; i < kernel->param_count; i++) add_word(to, &params[i], sizeof params[i]);
+}
+
+static bool fits_arguments(const SbKernels *kernels) {
+    for (uint32_t k = 0; k < kernels->count; k++) {
+        const SbKernel *kernel = &kernels->items[k];
+        size_t words = 3 + 2 * ((size_t)kernel->input_count + kernel->output_count);
+        if ((words + kernel->param_count) * 8 > ARGUMENT_BYTES) return false;
+    }
+    return true;
+}
+
+static int start(const Slot *slot, const GpuAsk *ask, uint32_t k, const GpuLayout *layout,
+                 const uint64_t *params) {
+    const Serve *s = slot->serve;
+    const SbKernels *kernels = s->job->stages[ask->stage].kernels;
+    const SbKernel *kernel = &kernels->items[k];
+    int64_t lanes = ask->rows * kernel->elements / kernel->width + 1;
+    int64_t blocks = (lanes + BLOCK_LANES - 1) / BLOCK_LANES;
+    int64_t most = (int64_t)s->processors * BLOCKS_OF_PROCESSOR;
+    Arguments arguments;
+    set_arguments(slot, kernels, kernel, ask->rows, layout, params, &arguments);
+    void *list[] = {arguments.at};
+    return s->driver.launch(s->stages[ask->stage].functions[k],
+                            (unsigned)(blocks < most ? blocks : most), 1, 1, BLOCK_LANES, 1, 1, 0,
+                            slot->stream, list, nullptr);
+}
+
+// Bytes for rows come back where one of them is not zero, and are zero again after that.
+static int take_status(const Slot *slot, const GpuLayout *layout, size_t rows) {
+    const Driver *driver = &slot->serve->driver;
+    int error = driver->copy_out(slot->memory + layout->status, slot->status + GPU_ALIGN, rows,
+                                 slot->stream);
+    if (!error) error = driver->fill(slot->status, 0, GPU_ALIGN + rows, slot->stream);
+    return error ? error : driver->wait(slot->stream);
+}
+
+static int launch(Slot *slot, const GpuAsk *ask, const GpuLayout *layout, const char **what) {
+    const Driver *driver = &slot->serve->driver;
+    const SbKernels *kernels = slot->serve->job->stages[ask->stage].kernels;
+    GpuHead *head = (GpuHead *)slot->memory;
+    const uint64_t *params = head->params;
+    size_t in = layout->inputs_end - GPU_HEAD_BYTES, out = layout->outputs_end - layout->inputs_end;
+    int error = 0;
+    *what = "copying to the GPU";
+    if (in)
+        error = driver->copy_in(slot->columns + GPU_HEAD_BYTES, slot->memory + GPU_HEAD_BYTES, in,
+                                slot->stream);
+    for (uint32_t k = 0; k < kernels->count && !error; k++) {
+        *what = "a kernel";
+        error = start(slot, ask, k, layout, params);
+        params += kernels->items[k].param_count;
+    }
+    if (!error && out)
+        error = driver->copy_out(slot->memory + layout->inputs_end,
+                                 slot->columns + layout->inputs_end, out, slot->stream);
+    if (!error) error = driver->copy_out(&head->some, slot->status, 1, slot->stream);
+    if (!error) error = driver->wait(slot->stream);
+    return error || !head->some ? error : take_status(slot, layout, (size_t)ask->rows);
+}
+
+static void answer(Slot *slot, const GpuAsk *ask, GpuAnswer *to) {
+    const SbKernels *kernels = slot->serve->job->stages[ask->stage].kernels;
+    const char *what = "a stream";
+    GpuLayout layout;
+    size_t *room = calloc(gpu_layout_room(kernels), sizeof *room);
+    *to = (GpuAnswer){.result = GPU_FULL};
+    if (!room || !fits_arguments(kernels)) return free(room);
+    gpu_lay(&layout, kernels, ask->rows, room);
+    int error = slot->opened ? 0 : open_slot(slot);
+    if (!error) {
+        what = "memory of the GPU";
+        error = hold(slot, &layout, (size_t)ask->rows);
+        if (error == DRIVER_OUT_OF_MEMORY) return free(room);
+    }
+    if (!error) error = launch(slot, ask, &layout, &what);
+    free(room);
+    to->result = driver_good(&slot->serve->driver, error, what, to->why) ? GPU_DONE : GPU_LOST;
+}
+
+static void *serve_slot(void *self) {
+    Slot *slot = self;
+    GpuAsk ask;
+    GpuAnswer is;
+    while (recv(slot->socket, &ask, sizeof ask, 0) == sizeof ask) {
+        answer(slot, &ask, &is);
+        if (send(slot->socket, &is, sizeof is, MSG_NOSIGNAL) != sizeof is) break;
+    }
+    return nullptr;
+}
+
+// ---- the process --------------------------------------------------------------------------------
+
+static bool read_all(Serve *s, const char *at) {
+    uint64_t socket, number, device_bytes, slot_bytes, slots, memory;
+    if (!process_number(&at, &socket) || !process_number(&at, &number) ||
+        !process_number(&at, &device_bytes) || !process_number(&at, &slot_bytes) ||
+        !process_number(&at, &slots) || !process_number(&at, &memory) || slots > GPU_SLOTS_MAX)
+        return false;
+    s->socket = (int)socket;
+    s->number = (int)number;
+    s->device_bytes = (int64_t)device_bytes;
+    s->slot_bytes = (int64_t)slot_bytes;
+    s->slot_count = (uint32_t)slots;
+    s->memory = mmap(nullptr, (size_t)(slot_bytes * slots), PROT_READ | PROT_WRITE, MAP_SHARED,
+                     (int)memory, 0);
+    if (s->memory == MAP_FAILED) return false;
+    for (uint32_t i = 0; i < slots; i++) {
+        uint64_t own;
+        if (!process_number(&at, &own)) return false;
+        s->slots[i] = (Slot){.serve = s, .socket = (int)own,
+                             .memory = s->memory + (size_t)i * slot_bytes};
+    }
+    return true;
+}
+
+// It lives as long as the job holds the other end of the socket.
+static int serve(Serve *s) {
+    s->hello.good = find_device(s) && load_all(s);
+    if (send(s->socket, &s->hello, sizeof s->hello, MSG_NOSIGNAL) != sizeof s->hello) return 1;
+    for (uint32_t i = 0; i < s->slot_count && s->hello.good; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, nullptr, serve_slot, &s->slots[i])) return 1;
+        pthread_detach(thread);
+    }
+    char byte;
+    ssize_t got;
+    do got = read(s->socket, &byte, 1);
+    while (got > 0 || (got < 0 && errno == EINTR));
+    return 0;
+}
+
+bool gpu_process(const SbJob *job, int *code) {
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};  // The job judges.
+    static Serve serving;
+    const char *words = getenv(gpu_variable);
+    if (!words) return false;
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);
+    process_follow("gpu");
+    serving.job = job;
+    *code = read_all(&serving, words) ? serve(&serving) : 1;
+    return true;
+}

@@ -1,0 +1,46 @@
+// What a job and the process of a GPU say to each other.
+//
+//   job                                     process
+//   process_spawn ────────────────────────▶ gpu_inherited, opens the driver
+//                 ◀─ GpuHello, its socket ─ once
+//   columns, GpuHead into the slot
+//                 ── GpuAsk, the slot's ──▶ copies in, kernels, copies out
+//                 ◀─ GpuAnswer ──────────── columns of results, status
+//
+// Each slot has a socket of its own, on which one side speaks at a time.
+#ifndef SBC_RUNTIME_DEVICE_GPU_WIRE_H
+#define SBC_RUNTIME_DEVICE_GPU_WIRE_H
+
+#include "runtime/device/gpu.h"
+#include "runtime/device/gpu_layout.h"
+
+enum { GPU_SLOTS_MAX = 64, GPU_PARAMS_MAX = (GPU_HEAD_BYTES - 64) / 8 };
+
+// At the begin of a slot's memory.
+typedef struct GpuHead {
+    uint8_t  some;                     // Of the answer: not 0 where a status byte is not 0.
+    uint64_t params[GPU_PARAMS_MAX];   // As gpu_param_words counts them.
+} GpuHead;
+
+static_assert(sizeof(GpuHead) <= GPU_HEAD_BYTES);
+
+typedef struct GpuHello {
+    bool     good;
+    uint32_t devices;                  // That the driver sees.
+    char     name[96], why[GPU_WHY_BYTES];
+} GpuHello;
+
+typedef struct GpuAsk {
+    uint32_t stage;
+    int64_t  rows;
+} GpuAsk;
+
+typedef struct GpuAnswer {
+    GpuResult result;
+    char      why[GPU_WHY_BYTES];      // Of GPU_LOST.
+} GpuAnswer;
+
+// The variable of such a process: "SOCKET NUMBER DEVICE_BYTES SLOT_BYTES SLOTS MEMORY SOCKET ...".
+static const char gpu_variable[] = "SBC_GPU";
+
+#endif

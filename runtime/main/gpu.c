@@ -1,0 +1,62 @@
+// GPUs, as the job opens them: without one the CPU does their work, unless that is ruled out.
+#include "runtime/device.h"
+#include "runtime/main/main.h"
+#include "runtime/report.h"
+
+static const SbStage *first_for_gpu(const SbJob *what) {
+    for (uint32_t s = 0; s < what->stage_count; s++)
+        if (what->stages[s].gpu) return &what->stages[s];
+    return nullptr;
+}
+
+// Columns of launches are part of --memory. Where that is little, they are part of what nobody
+// counts.
+static void open_all(Job *job, uint32_t threads, char why[GPU_WHY_BYTES]) {
+    enum : int64_t { LITTLE = 256 << 20 };
+    JobMachine *machine = &job->machine;
+    bool little = machine->memory_whole < LITTLE;
+    GpuSetup setup = {.job = job->ask.what, .argv = job->ask.argv, .slots = 2 * threads,
+                      .memory = machine->memory_whole / (little ? 32 : 8),
+                      .device_memory = job->ask.options.gpu_memory};
+    machine->gpu = gpu_open(&setup, why);
+    if (!machine->gpu || little) return;
+    machine->memory_gpu = gpu_bytes(machine->gpu);
+    machine->memory_whole -= machine->memory_gpu;
+}
+
+bool job_open_gpu(Job *job, uint32_t threads) {
+    const JobAsk *ask = &job->ask;
+    const SbStage *first = first_for_gpu(ask->what);
+    if (!first || ask->options.device == DEVICE_ONLY_CPU) return true;
+    char why[GPU_WHY_BYTES] = "worker processes have none";
+    if (!ask->options.workers.count && !ask->options.workers.places) open_all(job, threads, why);
+    if (job->machine.gpu) return true;
+    if (ask->options.device == DEVICE_ONLY_GPU)
+        return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
+                           (int)first->label.len, first->label.ptr, why);
+    log_warn(&job->log, TROUBLE_GPU_ABSENT, "'%.*s' runs on the CPU: %s", (int)first->label.len,
+             first->label.ptr, why);
+    return true;
+}
+
+// The CPU has gone on where the GPU was lost.
+void job_close_gpu(Job *job) {
+    Gpu *gpu = job->machine.gpu;
+    if (!gpu) return;
+    uint32_t restarts = gpu_restarts(gpu);
+    const char *lost = gpu_lost(gpu);
+    if (lost && job->ask.options.device != DEVICE_ONLY_GPU)
+        log_warn(&job->log, TROUBLE_GPU_ABSENT, "the GPU was lost, and the CPU went on: %s", lost);
+    else if (restarts && !lost)
+        log_warn(&job->log, TROUBLE_GPU_AGAIN, "a GPU was started anew %u time%s: %s", restarts,
+                 restarts == 1 ? "" : "s", gpu_trouble(gpu));
+    gpu_close(gpu);
+    job->machine.gpu = nullptr;
+}
+
+void job_print_devices(const SbJob *what, FILE *file) {
+    Text text = {0};
+    gpu_describe(what, &text);
+    fwrite(text.ptr, 1, (size_t)text.len, file);
+    sb_text_close(&text);
+}
