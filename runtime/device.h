@@ -1,14 +1,17 @@
 // Device: which processors a job may use, how many of each, and how much memory.
 //
 //   devices.def  the kinds, one line each     device  a kind, by number or by its resource
-//   gpu          launches kernels, by the CUDA driver
+//   gpu          launches of kernels, by the processes of GPUs
+//   gpu_serve    such a process: the kernels of the job, a stream for each slot
+//   gpu_layout   where columns lie in a slot  gpu_wire  what both sides say to each other
+//   driver       calls of the CUDA driver     gpu_describe  the answer of --devices
 //   cpu          what the system says: affinity, quotas and limits of control groups, GPUs
 //
 // Called by runtime/main and runtime/job, which share out the memory of the CPU, and by
 // runtime/plan. A plan has as many slots of a resource as there are devices of its name.
 //
-// Tasks run on the CPU. One with kernels for its leading steps hands columns to the GPU. It goes
-// on with what comes back (runtime/task/kernel.c). A GPU that fails once is used no more.
+// Tasks run on the CPU. One with kernels for its leading steps puts columns into a slot, and goes
+// on with what comes back (runtime/task/kernel.c).
 //
 // Worked example: how many tasks with (gpus = 1) run at once.
 //

@@ -260,8 +260,8 @@ static void print_loop(CudaEmit *e, TextBuf *buf) {
                     e->dialect->arguments);
     text_buf_format(buf, "    const i64 first = %s, step = %s;\n", e->dialect->first,
                     e->dialect->step);
-    text_buf_format(buf, "    const i64 count = a.rows * %llu, whole = count / %u * %u;\n", elements,
-                    kernel->width, kernel->width);
+    text_buf_format(buf, "    const i64 count = a.rows * %llu, whole = count / %u * %u;\n",
+                    elements, kernel->width, kernel->width);
     text_buf_format(buf, "    for (i64 pack = first; pack * %u < whole; pack += step * %u) {\n",
                     kernel->width, kernel->turn);
     print_loads(e, buf);

@@ -43,7 +43,7 @@ struct Device {
     int       memory_fd;
     char     *memory;
     Slot     *slots;
-    int       fresh[GPU_SLOTS_MAX];   // Sockets to the process that no slot has taken yet; -1: none.
+    int       fresh[GPU_SLOTS_MAX];   // Sockets to it that no slot has taken yet; -1: none.
     char      name[96];
 };
 

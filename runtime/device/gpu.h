@@ -1,9 +1,9 @@
 // Gpu: launches of kernels on the GPUs of the machine.
 //
-// Each GPU has a process of its own, as the CUDA driver says that a fault ends a context for good. The
-// memory of columns is shared with it, in slots: one for each task that launches. A process that
-// faults or hangs is ended and started anew, twice at most for each GPU. The launch is made again: its
-// columns are in the slot still. After that the GPU is lost.
+// Each GPU has a process of its own, as the CUDA driver says that a fault ends a context for good.
+// The memory of columns is shared with it, in slots: one for each task that launches. A process
+// that faults or hangs is ended and started anew, twice at most for each GPU. The launch is made
+// again: its columns are in the slot still. After that the GPU is lost.
 //
 //   Gpu *gpu = gpu_open(&setup, why);          null: `why` says what is missing
 //   GpuLaunch *launch = gpu_begin(gpu, nullptr, stage, rows);

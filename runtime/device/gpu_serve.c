@@ -1,7 +1,7 @@
 // The process of a GPU: loads the kernels of all stages, and launches what the job asks for.
 //
-// A thread for each slot copies in, launches and copies out, on a stream of its own. Whatever fails is
-// said to the job, which ends this process.
+// A thread for each slot copies in, launches and copies out, on a stream of its own. Whatever fails
+// is said to the job, which ends this process.
 #define _GNU_SOURCE
 #include "runtime/device/driver.h"
 #include "runtime/device/gpu_choose.h"

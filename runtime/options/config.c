@@ -47,8 +47,8 @@ static bool fail_at(const Config *config, yaml_mark_t mark, const char *message,
 
 static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value) {
     bool flag = kind == OPTION_HELP || kind == OPTION_PARAMS || kind == OPTION_PLAN ||
-                kind == OPTION_LICENSES || kind == OPTION_DEVICES || kind == OPTION_CHECK || kind == OPTION_OVERWRITE ||
-                kind == OPTION_SHOW_ROWS;
+                kind == OPTION_LICENSES || kind == OPTION_DEVICES || kind == OPTION_CHECK ||
+                kind == OPTION_OVERWRITE || kind == OPTION_SHOW_ROWS;
     if (value->type == YAML_SEQUENCE_NODE &&
         (kind == OPTION_RESOURCE || kind == OPTION_WORKER)) {
         yaml_node_item_t *item = value->data.sequence.items.start;

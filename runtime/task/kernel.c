@@ -1,7 +1,7 @@
 // The rows of a stage that a GPU computes: columns out of entries, a launch, columns back.
 //
-// Columns lie in the memory of a slot (runtime/device/gpu.h). A task has one from its first launch to
-// its end.
+// Columns lie in the memory of a slot (runtime/device/gpu.h). A task has one from its first launch
+// to its end.
 #include "runtime/abi/calls.h"
 #include "runtime/device.h"
 #include "runtime/task/task.h"

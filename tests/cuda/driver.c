@@ -2,8 +2,8 @@
 //
 // The library $FAKE_CUDA_KERNELS has a function launch_NAME for each kernel (tests/cuda/run.py).
 // Memory of the GPU lies between guards, which each copy and launch looks at. It is poisoned when
-// it is taken. Each stream is a list of what is to be done, which is done when it is waited for: a copy
-// to the GPU has poison in its place until then, and so has what is copied back.
+// it is taken. Each stream is a list of what is to be done, which is done when it is waited for: a
+// copy to the GPU has poison in its place until then, and so has what is copied back.
 //
 //   $FAKE_CUDA_MEMORY   how many bytes there are
 //   $FAKE_CUDA_DEVICES  how many GPUs there are (1)
@@ -98,7 +98,7 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
     return module != &launches ? INVALID : *function ? 0 : NOT_FOUND;
 }
 
-// ---- memory ---------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static int take(uint64_t *at, size_t bytes) {
     const char *limit = getenv("FAKE_CUDA_MEMORY");
@@ -145,7 +145,7 @@ EXPORT int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
     return flags || !at || (uintptr_t)at % 4096 || !bytes ? INVALID : 0;
 }
 
-// ---- streams --------------------------------------------------------------------------------------
+// ---- streams ------------------------------------------------------------------------------------
 
 // What a stream has still to do: a copy or a fill, or a launch.
 typedef struct Deed {
@@ -257,7 +257,8 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
         return INVALID;
     pthread_mutex_lock(&lock);
     FILE *file = log ? fopen(log, "a") : NULL;
-    if (file) fprintf(file, "launch %u x %u of %lld rows\n", x, block_x, *(long long *)arguments[0]);
+    long long rows = *(long long *)arguments[0];
+    if (file) fprintf(file, "launch %u x %u of %lld rows\n", x, block_x, rows);
     if (file) fclose(file);
     Deed *deed = add(stream);
     if (deed) {
