@@ -12,8 +12,12 @@ static const char because_step[] = "kernels compute no such step";
 static const char because_type[] = "kernels know numbers, times and tensors of numbers";
 static const char because_call[] = "it calls a function that kernels do not have";
 static const char because_whole[] = "kernels compute tensors element by element";
+static const char because_parts[] = "kernels put few parts together";
+static const char because_slice[] = "what a slice leaves out may fault";
 static const char because_cast[] = "kernels cast only between numbers";
 static const char because_nothing[] = "it computes nothing";
+
+enum { PARTS_MAX = 64 };  // Of a list or an `append`.
 
 typedef struct Search {
     const Plan *plan;
@@ -64,17 +68,20 @@ static bool is_plain_cast(const Graph *graph, const Expr *x) {
     return type_is_plain_number(from) && type_is_plain_number(to) && to->kind != TYPE_BOOL;
 }
 
-static bool is_constant_list(const Graph *graph, const Expr *x) {
+// A list of numbers is a tensor; lists of tensors are none yet.
+static const char *why_not_list(const Graph *graph, const Expr *x) {
     bool constant = x->type->kind == TYPE_TENSOR;
-    for (uint32_t i = 0; constant && i < x->arg_count; i++)
-        constant = graph_at(graph, x->args[i])->op == EXPR_CONST;
-    return constant;
+    if (!constant) return because_type;
+    for (uint32_t i = 0; i < x->arg_count; i++) {
+        const Expr *item = graph_at(graph, x->args[i]);
+        if (item->type->kind == TYPE_TENSOR || item->type->nullable) return because_whole;
+        constant &= item->op == EXPR_CONST;
+    }
+    return constant || x->arg_count <= PARTS_MAX ? nullptr : because_parts;
 }
 
 static const char *why_not_node(const Graph *graph, const Expr *x) {
     if (!has_column(x->type)) return because_type;
-    bool computes = x->op != EXPR_COLUMN && x->op != EXPR_CONST && x->op != EXPR_LIST;
-    if (computes && x->type->kind == TYPE_TENSOR && !graph_is_elementwise(x)) return because_whole;
     switch (x->op) {
     case EXPR_COLUMN: return x->input == 0 ? nullptr : because_step;
     case EXPR_PARAM: return x->type->nullable ? because_type : nullptr;
@@ -88,11 +95,14 @@ static const char *why_not_node(const Graph *graph, const Expr *x) {
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
         return is_plain_cast(graph, x) ? nullptr : because_cast;
     case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;
-    case EXPR_LIST: return is_constant_list(graph, x) ? nullptr : because_whole;
+    case EXPR_LIST: return why_not_list(graph, x);
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_EXPAND: case EXPR_CHOOSE: return nullptr;
+    case EXPR_APPEND: return x->arg_count <= 1 + PARTS_MAX ? nullptr : because_parts;
+    // What a slice leaves out is judged all the same.
+    case EXPR_SLICE: return graph_faults(graph, x->args[0]) ? because_slice : nullptr;
     case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY:
     case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
-    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE:
-    case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM:
+    case EXPR_GATHER: case EXPR_REDUCE_SUM:
     case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY:
     case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
         return because_whole;

@@ -79,23 +79,27 @@ static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
     else text_buf_format(buf, "(%s)0x%llxull", cuda_type(base), (unsigned long long)bits);
 }
 
-Text cuda_element(Arena *arena, const Type *type, const Type *shape) {
+Text cuda_element(Arena *arena, const Type *type, CudaPlace place) {
     TextBuf buf = {0};
     uint64_t own = 1, whole = 1;
+    const Type *shape = place.shape;
     bool same = type->rank == shape->rank;
     for (uint32_t i = 0; same && i < type->rank; i++) same = type->shape[i] == shape->shape[i];
-    if (same) return TEXT("e");
+    if (same) return place.element;
     for (uint32_t d = 0; d < type->rank; d++) {  // From the last dimension on.
         uint32_t size = type->shape[type->rank - 1 - d], of = shape->shape[shape->rank - 1 - d];
         if (size > 1)
-            text_buf_format(&buf, "%se / %lluu %% %uu * %lluu", buf.len ? " + " : "",
-                            (unsigned long long)whole, of, (unsigned long long)own);
+            text_buf_format(&buf, "%s%.*s / %lluu %% %uu * %lluu", buf.len ? " + " : "",
+                            TEXT_ARG(place.element), (unsigned long long)whole, of,
+                            (unsigned long long)own);
         own *= size;
         whole *= of;
     }
     if (!buf.len) text_buf_char(&buf, '0');
     return text_buf_take(&buf, arena);
 }
+
+Text cuda_index(CudaEmit *e, Text value) { return declare(e, "u32", 'i', e->names++, value); }
 
 static const Const *item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
     return x->op == EXPR_LIST ? &graph_at(e->plan->graph, x->args[i])->value : &x->value.items[i];
@@ -139,19 +143,26 @@ static Text array(CudaEmit *e, const Expr *x, Text which, bool inverse) {
     return text_format(e->arena, CUDA_NAME "_t%u[%.*s]", number, TEXT_ARG(which));
 }
 
-static bool is_table(const Expr *x) {
-    return x->op == EXPR_LIST || (x->op == EXPR_CONST && x->type->kind == TYPE_TENSOR);
+static bool is_constant_list(const CudaEmit *e, const Expr *x) {
+    bool constant = true;
+    for (uint32_t i = 0; constant && i < x->arg_count; i++)
+        constant = graph_at(e->plan->graph, x->args[i])->op == EXPR_CONST;
+    return constant;
+}
+
+static bool is_table(const CudaEmit *e, const Expr *x) {
+    return (x->op == EXPR_LIST && is_constant_list(e, x)) || (x->op == EXPR_CONST && x->type->kind == TYPE_TENSOR);
 }
 
 // The value of a constant tensor at the element, or its inverse.
 static Text table(CudaEmit *e, const Expr *x, bool inverse) {
-    Text at = cuda_element(e->arena, x->type, e->kernel->shape);
+    Text at = cuda_element(e->arena, x->type, e->place);
     if (item_count(x) > CHOICES_MAX) return array(e, x, at, inverse);
-    return choice(e, x, declare(e, "u32", 'i', e->names++, at), inverse);
+    return choice(e, x, cuda_index(e, at), inverse);
 }
 
 static CudaValue constant(CudaEmit *e, const Expr *x) {
-    if (is_table(x)) return (CudaValue){table(e, x, false), {0}, {0}};
+    if (is_table(e, x)) return (CudaValue){table(e, x, false), {0}, {0}};
     TextBuf buf = {0};
     print_constant(&buf, x->type, &x->value);
     return (CudaValue){text_buf_take(&buf, e->arena),
@@ -184,14 +195,14 @@ bool cuda_is_whole(const CudaKernel *kernel, const Type *type) {
 static CudaValue input(CudaEmit *e, uint32_t column, const Type *type) {
     size_t i = cuda_input(e, column, type);
     CudaValue is = {0};
-    if (cuda_is_whole(e->kernel, type)) {
+    if (!e->place.number && cuda_is_whole(e->kernel, type)) {
         is.value = text_format(e->arena, "x%zu", i);
         if (type->nullable) is.valid = text_format(e->arena, "x%zun", i);
         return is;
     }
     Text at = TEXT("row");
     if (type->kind == TYPE_TENSOR) {
-        Text element = cuda_element(e->arena, type, e->kernel->shape);
+        Text element = cuda_element(e->arena, type, e->place);
         at = text_format(e->arena, "row * %lluull + (%.*s)",
                          (unsigned long long)type_elements(type), TEXT_ARG(element));
     }
@@ -259,7 +270,7 @@ static bool has_inverse(float divisor) {
 static bool divides_by_constants(const CudaEmit *e, const Expr *x) {
     const Expr *by = x->op == EXPR_DIV ? graph_at(e->plan->graph, x->args[1]) : nullptr;
     if (!by || type_element(x->type)->kind != TYPE_F32) return false;
-    if (!is_table(by))
+    if (!is_table(e, by))
         return by->op == EXPR_CONST && !by->value.is_null && has_inverse((float)by->value.f);
     for (uint32_t i = 0; i < item_count(by); i++)
         if (!has_inverse((float)item_at(e, by, i)->f)) return false;
@@ -278,7 +289,7 @@ static CudaValue divide(CudaEmit *e, const Expr *x, const CudaValue *args) {
     const Expr *by = graph_at(e->plan->graph, x->args[1]);
     TextBuf buf = {0};
     Text inverse;
-    if (is_table(by)) {
+    if (is_table(e, by)) {
         inverse = table(e, by, true);
     } else {
         print_float(&buf, type_base(by->type), (float)(1 / by->value.f));
@@ -362,7 +373,7 @@ static CudaValue operate(CudaEmit *e, const Expr *x, const CudaValue *args) {
     case EXPR_AND: case EXPR_OR: return logic(e, x, args);
     case EXPR_IN: return in_list(e, x, args);
     case EXPR_ELSE: return handle(e, x, args);
-    case EXPR_IF: {
+    case EXPR_IF: case EXPR_CHOOSE: {
         CudaValue out = choose(e, args[0].value, &args[1], &args[2]);
         out.raise = either(e, args[0].raise, out.raise);
         return out;
@@ -381,11 +392,15 @@ static CudaValue operate(CudaEmit *e, const Expr *x, const CudaValue *args) {
 
 static CudaValue compute(CudaEmit *e, uint32_t member, const Expr *x) {
     switch ((int)x->op) {
-    case EXPR_CONST: case EXPR_LIST: return constant(e, x);
+    case EXPR_CONST: return constant(e, x);
+    case EXPR_LIST:
+        return is_constant_list(e, x) ? constant(e, x) : cuda_listed(e, member, x);
     case EXPR_PARAM: return param(e, x);
     case EXPR_COLUMN: return column(e, member, x);
+    case EXPR_EXPAND: return cuda_value(e, member, x->args[0]);
     default: break;
     }
+    if (cuda_is_layout(x)) return cuda_layout(e, member, x);
     CudaValue *args = arena_new_array(e->arena, CudaValue, x->arg_count + 1);
     for (uint32_t i = 0; i < x->arg_count; i++) args[i] = cuda_value(e, member, x->args[i]);
     return declare_all(e, x, operate(e, x, args));
@@ -393,9 +408,11 @@ static CudaValue compute(CudaEmit *e, uint32_t member, const Expr *x) {
 
 CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id) {
     for (size_t i = e->node_count; i-- > 0;)
-        if (e->nodes[i].member == member && expr_same(e->nodes[i].id, id)) return e->nodes[i].is;
+        if (e->nodes[i].member == member && e->nodes[i].place == e->place.number &&
+            expr_same(e->nodes[i].id, id))
+            return e->nodes[i].is;
     const Expr *x = graph_at(e->plan->graph, id);
-    CudaNode node = {member, id, compute(e, member, x)};
+    CudaNode node = {member, id, e->place.number, compute(e, member, x)};
     arena_push(e->arena, e->nodes, e->node_count, e->node_cap, node);
     return node.is;
 }

@@ -311,6 +311,7 @@ static void print_head(const CudaEmit *e, TextBuf *buf) {
 static void render_kernel(CudaEmit *e, CudaKernel *kernel) {
     Item item = {.e = e};
     e->kernel = kernel;
+    e->place = (CudaPlace){.shape = kernel->shape, .element = TEXT("e")};
     compute_filters(&item);
     each_item(e->plan, e->stage, &item, compute_item);
     kernel->width = width_of(e);

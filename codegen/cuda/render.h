@@ -15,9 +15,18 @@ typedef struct CudaValue {
     Text value, valid, raise;
 } CudaValue;
 
+// At which element of which tensor an expression is computed. The first place of a kernel is the
+// lane's own; layouts such as `permute` lead to others.
+typedef struct CudaPlace {
+    const Type *shape;    // Null: of a kernel over rows.
+    Text        element;  // An expression of the text.
+    unsigned    number;   // 0: the lane's own.
+} CudaPlace;
+
 typedef struct CudaNode {
     uint32_t  member;  // Over whose input the node stands.
     ExprId    id;
+    unsigned  place;
     CudaValue is;
 } CudaNode;
 
@@ -33,6 +42,8 @@ typedef struct CudaEmit {
     TextBuf         body;    // Statements for one row, or one element.
     CudaNode       *nodes;
     size_t          node_count, node_cap;
+    CudaPlace       place;
+    unsigned        places;  // How many places there have been.
     unsigned        names;   // How many numbers names have taken.
     uint32_t        file, line;  // Of the statement before; line 0: none.
 } CudaEmit;
@@ -45,7 +56,17 @@ size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type);
 // Does each lane take one value of the input for each that it gives, in the same order?
 bool cuda_is_whole(const CudaKernel *kernel, const Type *type);
 
-// The element of a tensor that broadcasts to `shape` at element `e` of it.
-Text cuda_element(Arena *arena, const Type *type, const Type *shape);
+// Which element of a tensor that broadcasts to the shape of the place is computed there.
+Text cuda_element(Arena *arena, const Type *type, CudaPlace place);
+
+// ---- layouts (layout.c) -------------------------------------------------------------------------
+
+bool cuda_is_layout(const Expr *x);
+// The value of a layout: of its argument at another element.
+CudaValue cuda_layout(CudaEmit *e, uint32_t member, const Expr *x);
+// The value of a tensor that lists numbers: the one of the element.
+CudaValue cuda_listed(CudaEmit *e, uint32_t member, const Expr *x);
+// Declares a number that is no value: its name.
+Text cuda_index(CudaEmit *e, Text value);
 
 #endif
