@@ -308,7 +308,8 @@ static void print_head(const CudaEmit *e, TextBuf *buf) {
                     kernel->input_count, kernel->output_count);
 }
 
-static void render_kernel(CudaEmit *e, CudaKernel *kernel) {
+// False: it gives nothing, and nothing that it computes can fault.
+static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     Item item = {.e = e};
     e->kernel = kernel;
     e->place = (CudaPlace){.shape = kernel->shape, .element = TEXT("e")};
@@ -323,9 +324,11 @@ static void render_kernel(CudaEmit *e, CudaKernel *kernel) {
     print_element(e, &text, &item);
     print_loop(e, &text);
     settle(e, &text);
+    bool useful = item.judged.len || kernel->output_count;
     text_buf_free(&item.judged);
     text_buf_free(&e->body);
     text_buf_free(&e->tables);
+    return useful;
 }
 
 typedef struct Shapes {
@@ -369,15 +372,20 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
     Shapes shapes = {arena, plan, stage, &unit};
     find_kernels(&shapes);
     TextBuf text = {0};
+    size_t count = 0;
     text_buf_add(&text, text_of(cuda_dialect.include));
     for (size_t i = 0; i < unit.kernel_count; i++) {
         CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
                       .dialect = &cuda_dialect,
-                      .after_rows = i > 0 && !unit.kernels[0].shape};
-        render_kernel(&e, &unit.kernels[i]);
+                      .after_rows = count && !unit.kernels[0].shape};
+        CudaKernel kernel = unit.kernels[i];
+        bool last = i + 1 == unit.kernel_count;
+        if (!render_kernel(&e, &kernel) && (count || !last)) continue;
         text_buf_char(&text, '\n');
-        text_buf_add(&text, unit.kernels[i].text);
+        text_buf_add(&text, kernel.text);
+        unit.kernels[count++] = kernel;
     }
+    unit.kernel_count = count;
     unit.text = text_buf_take(&text, arena);
     return unit;
 }
