@@ -125,6 +125,10 @@ template <typename T, int N> SB_FN void sb_store(T *to, const SbPack<T, N> &valu
     *(SbPack<T, N> *)to = values;
 }
 
+// One value of a column that is read. No kernel writes what it reads, so that loads need not wait for
+// stores.
+template <typename T> SB_FN T sb_read(const T *from) { return __ldg(from); }
+
 // The row of an element: by a division of 32 bits where that is enough.
 SB_FN i64 sb_row(i64 at, u32 elements) {
     return at >> 32 ? at / elements : (i64)((u32)at / elements);

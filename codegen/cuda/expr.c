@@ -79,26 +79,6 @@ static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
     else text_buf_format(buf, "(%s)0x%llxull", cuda_type(base), (unsigned long long)bits);
 }
 
-Text cuda_element(Arena *arena, const Type *type, CudaPlace place) {
-    TextBuf buf = {0};
-    uint64_t own = 1, whole = 1;
-    const Type *shape = place.shape;
-    bool same = type->rank == shape->rank;
-    for (uint32_t i = 0; same && i < type->rank; i++) same = type->shape[i] == shape->shape[i];
-    if (same) return place.element;
-    for (uint32_t d = 0; d < type->rank; d++) {  // From the last dimension on.
-        uint32_t size = type->shape[type->rank - 1 - d], of = shape->shape[shape->rank - 1 - d];
-        if (size > 1)
-            text_buf_format(&buf, "%s%.*s / %lluu %% %uu * %lluu", buf.len ? " + " : "",
-                            TEXT_ARG(place.element), (unsigned long long)whole, of,
-                            (unsigned long long)own);
-        own *= size;
-        whole *= of;
-    }
-    if (!buf.len) text_buf_char(&buf, '0');
-    return text_buf_take(&buf, arena);
-}
-
 Text cuda_index(CudaEmit *e, Text value) { return declare(e, "u32", 'i', e->names++, value); }
 
 static const Const *item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
@@ -156,7 +136,7 @@ static bool is_table(const CudaEmit *e, const Expr *x) {
 
 // The value of a constant tensor at the element, or its inverse.
 static Text table(CudaEmit *e, const Expr *x, bool inverse) {
-    Text at = cuda_element(e->arena, x->type, e->place);
+    Text at = cuda_element(e->arena, x->type, &e->place);
     if (item_count(x) > CHOICES_MAX) return array(e, x, at, inverse);
     return choice(e, x, cuda_index(e, at), inverse);
 }
@@ -202,12 +182,12 @@ static CudaValue input(CudaEmit *e, uint32_t column, const Type *type) {
     }
     Text at = TEXT("row");
     if (type->kind == TYPE_TENSOR) {
-        Text element = cuda_element(e->arena, type, e->place);
+        Text element = cuda_element(e->arena, type, &e->place);
         at = text_format(e->arena, "row * %lluull + (%.*s)",
                          (unsigned long long)type_elements(type), TEXT_ARG(element));
     }
-    is.value = text_format(e->arena, "a.x%zu[%.*s]", i, TEXT_ARG(at));
-    if (type->nullable) is.valid = text_format(e->arena, "a.x%zun[row]", i);
+    is.value = text_format(e->arena, "sb_read(a.x%zu + %.*s)", i, TEXT_ARG(at));
+    if (type->nullable) is.valid = text_format(e->arena, "sb_read(a.x%zun + row)", i);
     return is;
 }
 
@@ -216,7 +196,7 @@ static CudaValue column(CudaEmit *e, uint32_t member, const Expr *x) {
     KernelItem item = plan_kernel_item(e->plan, e->stage, member - 1, x->index);
     if (!item.member) {
         CudaValue is = input(e, item.column, x->type);
-        return is.value.at[0] == 'a' ? declare_all(e, x, is) : is;
+        return is.value.at[0] == 's' ? declare_all(e, x, is) : is;
     }
     const Op *op = graph_op_at(e->plan->graph, e->stage->ops[item.member]);
     CudaValue is = cuda_value(e, item.member, op->project.items[item.column].expr);

@@ -1,9 +1,9 @@
-// Layouts: an element of the result is an element of the argument, whose number is computed.
+// Layouts: an element of the result is an element of the argument, whose place is computed.
 //
-//   permute x 2 0 1   i3 = e / 50176 % 3 + e / 224 % 224 * 672 + e % 224 * 3, and x at i3
+//   permute x 2 0 1   x at place c1, c2, c0 of its dimensions
 //
-// Nothing is stored between: what stands below a layout is computed at that element, from columns
-// that are loaded there.
+// Nothing is stored between: what stands below a layout is computed at that place, from columns that
+// are loaded there.
 #include "codegen/cuda/render.h"
 
 bool cuda_is_layout(const Expr *x) {
@@ -11,13 +11,7 @@ bool cuda_is_layout(const Expr *x) {
            x->op == EXPR_APPEND;
 }
 
-static CudaValue value_at(CudaEmit *e, uint32_t member, ExprId id, const Type *shape, Text at) {
-    CudaPlace before = e->place;
-    e->place = (CudaPlace){shape, at, ++e->places};
-    CudaValue is = cuda_value(e, member, id);
-    e->place = before;
-    return is;
-}
+// ---- places -------------------------------------------------------------------------------------
 
 static uint64_t stride(const Type *type, uint32_t axis) {
     uint64_t elements = 1;
@@ -25,29 +19,85 @@ static uint64_t stride(const Type *type, uint32_t axis) {
     return elements;
 }
 
-// "i1 / 224 % 224 * 3": what dimension `i` of the node adds to the place in the argument.
-static void add_dimension(TextBuf *buf, Text element, const Type *type, uint32_t i, uint64_t step) {
-    if (type->shape[i] == 1) return;
-    if (buf->len) text_buf_add(buf, TEXT(" + "));
-    text_buf_format(buf, "%.*s / %lluu", TEXT_ARG(element), (unsigned long long)stride(type, i));
-    if (i) text_buf_format(buf, " %% %uu", type->shape[i]);
-    text_buf_format(buf, " * %lluu", (unsigned long long)step);
+CudaPlace cuda_own_place(Arena *arena, const Type *shape) {
+    CudaPlace own = {.shape = shape, .element = TEXT("c")};
+    for (uint32_t i = 0; shape && i < shape->rank; i++)
+        own.at[i] = text_format(arena, "c%u", i);
+    return own;
 }
 
-static Text moved(CudaEmit *e, const Expr *x, Text element) {
-    const Graph *graph = e->plan->graph;
-    const Type *from = graph_at(graph, x->args[0])->type;
+// `e` is the first element of the pack, and `k` the lane's in it.
+void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width) {
+    uint32_t last = shape->rank - 1;
+    bool whole = shape->shape[last] % width == 0;
+    text_buf_add(buf, TEXT("    const u32 c = e + k"));
+    for (uint32_t i = 0; i <= last; i++) {
+        text_buf_format(buf, ", c%u = %s / %lluu", i, whole ? "e" : "c",
+                        (unsigned long long)stride(shape, i));
+        if (i) text_buf_format(buf, " %% %uu", shape->shape[i]);
+        if (whole && i == last) text_buf_add(buf, TEXT(" + k"));
+    }
+    text_buf_add(buf, TEXT(";\n"));
+}
+
+// In dimension `i` of a tensor that broadcasts to the shape of the place.
+static Text at_dimension(const Type *type, const CudaPlace *place, uint32_t i) {
+    return type->shape[i] == 1 ? TEXT("0u") : place->at[place->shape->rank - type->rank + i];
+}
+
+Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place) {
+    const Type *shape = place->shape;
     TextBuf buf = {0};
+    bool same = type->rank == shape->rank && place->element.len;
+    for (uint32_t i = 0; same && i < type->rank; i++) same = type->shape[i] == shape->shape[i];
+    if (same) return place->element;
+    for (uint32_t i = 0; i < type->rank; i++) {
+        if (type->shape[i] == 1) continue;
+        Text at = at_dimension(type, place, i);
+        text_buf_format(&buf, "%s%.*s", buf.len ? " + " : "", TEXT_ARG(at));
+        if (stride(type, i) > 1)
+            text_buf_format(&buf, " * %lluu", (unsigned long long)stride(type, i));
+    }
+    if (!buf.len) text_buf_add(&buf, TEXT("0u"));
+    return text_buf_take(&buf, arena);
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+static CudaValue value_at(CudaEmit *e, uint32_t member, ExprId id, CudaPlace place) {
+    CudaPlace before = e->place;
+    place.number = ++e->places;
+    e->place = place;
+    CudaValue is = cuda_value(e, member, id);
+    e->place = before;
+    return is;
+}
+
+// Where the elements of a node that only turns or cuts its argument come from.
+static CudaPlace moved(CudaEmit *e, const Expr *x) {
+    const Graph *graph = e->plan->graph;
+    CudaPlace to = {.shape = graph_at(graph, x->args[0])->type};
     for (uint32_t i = 0; i < x->type->rank; i++) {
         uint32_t axis = x->op == EXPR_PERMUTE ? graph_axis(graph, x, i + 1) : i;
-        add_dimension(&buf, element, x->type, i, stride(from, axis));
+        to.at[axis] = at_dimension(x->type, &e->place, i);
     }
-    if (x->op == EXPR_SLICE) {
-        uint64_t begin = graph_axis(graph, x, 2) * stride(from, graph_axis(graph, x, 1));
-        text_buf_format(&buf, "%s%lluu", buf.len ? " + " : "", (unsigned long long)begin);
+    if (x->op != EXPR_SLICE) return to;
+    uint32_t axis = graph_axis(graph, x, 1);
+    to.at[axis] = text_format(e->arena, "(%.*s + %uu)", TEXT_ARG(to.at[axis]),
+                              graph_axis(graph, x, 2));
+    return to;
+}
+
+static CudaPlace reshaped(CudaEmit *e, const Expr *x) {
+    CudaPlace to = {.shape = graph_at(e->plan->graph, x->args[0])->type};
+    to.element = cuda_index(e, cuda_element(e->arena, x->type, &e->place));
+    for (uint32_t i = 0; i < to.shape->rank; i++) {
+        unsigned long long inner = stride(to.shape, i);
+        Text at = text_format(e->arena, "%.*s / %lluu %% %uu", TEXT_ARG(to.element), inner,
+                              to.shape->shape[i]);
+        to.at[i] = cuda_index(e, at);
     }
-    if (!buf.len) text_buf_char(&buf, '0');
-    return text_buf_take(&buf, e->arena);
+    return to;
 }
 
 static CudaValue choose(CudaEmit *e, Text is, CudaValue one, CudaValue other) {
@@ -62,25 +112,20 @@ static CudaValue choose(CudaEmit *e, Text is, CudaValue one, CudaValue other) {
 }
 
 // The parts lie one after the other in a dimension: the place there says which one it is. The
-// others are computed at some element of theirs.
-static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x, Text element) {
+// others are computed at their first place.
+static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x) {
     const Graph *graph = e->plan->graph;
     uint32_t axis = graph_axis(graph, x, 0), begin = 0;
-    unsigned long long inner = stride(x->type, axis);
-    Text place = cuda_index(e, text_format(e->arena, "%.*s / %lluu %% %uu", TEXT_ARG(element),
-                                           inner, x->type->shape[axis]));
+    Text place = at_dimension(x->type, &e->place, axis);
     CudaValue out = {0};
     for (uint32_t i = 1; i < x->arg_count; i++) {
-        const Type *part = graph_at(graph, x->args[i])->type;
-        uint32_t size = part->shape[axis];
-        TextBuf buf = {0};
-        for (uint32_t d = 0; d < x->type->rank; d++)
-            if (d != axis) add_dimension(&buf, element, x->type, d, stride(part, d));
-        text_buf_format(&buf, "%s(%.*s - %uu < %uu ? %.*s - %uu : 0u) * %lluu",
-                        buf.len ? " + " : "", TEXT_ARG(place), begin, size, TEXT_ARG(place), begin,
-                        (unsigned long long)stride(part, axis));
-        Text at = cuda_index(e, text_buf_take(&buf, e->arena));
-        CudaValue is = value_at(e, member, x->args[i], part, at);
+        CudaPlace to = {.shape = graph_at(graph, x->args[i])->type};
+        uint32_t size = to.shape->shape[axis];
+        for (uint32_t d = 0; d < x->type->rank; d++) to.at[d] = at_dimension(x->type, &e->place, d);
+        to.at[axis] = cuda_index(e, text_format(e->arena, "%.*s - %uu < %uu ? %.*s - %uu : 0u",
+                                                TEXT_ARG(place), begin, size, TEXT_ARG(place),
+                                                begin));
+        CudaValue is = value_at(e, member, x->args[i], to);
         Text before = text_format(e->arena, "%.*s < %uu", TEXT_ARG(place), begin);
         out = i == 1 ? is : choose(e, before, out, is);
         begin += size;
@@ -89,14 +134,12 @@ static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x, Text elem
 }
 
 CudaValue cuda_layout(CudaEmit *e, uint32_t member, const Expr *x) {
-    Text element = cuda_index(e, cuda_element(e->arena, x->type, e->place));
-    if (x->op == EXPR_APPEND) return appended(e, member, x, element);
-    Text at = x->op == EXPR_RESHAPE ? element : cuda_index(e, moved(e, x, element));
-    return value_at(e, member, x->args[0], graph_at(e->plan->graph, x->args[0])->type, at);
+    if (x->op == EXPR_APPEND) return appended(e, member, x);
+    return value_at(e, member, x->args[0], x->op == EXPR_RESHAPE ? reshaped(e, x) : moved(e, x));
 }
 
 CudaValue cuda_listed(CudaEmit *e, uint32_t member, const Expr *x) {
-    Text element = cuda_index(e, cuda_element(e->arena, x->type, e->place));
+    Text element = cuda_element(e->arena, x->type, &e->place);
     CudaValue out = {0};
     Text raise = {0};
     for (uint32_t i = 0; i < x->arg_count; i++) {

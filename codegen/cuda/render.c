@@ -1,7 +1,7 @@
 // Kernels as text: a function for one row, or one element of a tensor, and a loop around it.
 //
 //   struct NAME_args {...};
-//   u8 NAME_element(a, row, e, x0, &y0)    statements of the steps; must the CPU judge the row?
+//   u8 NAME_element(a, row, e, k, x0, &y0) statements of the steps; must the CPU judge the row?
 //   void NAME(a)                           loads 16 bytes a lane, calls it, stores
 //
 // A stage has at most one kernel that goes over rows, which judges filters too. For each shape of
@@ -182,11 +182,12 @@ static void each_column(const CudaKernel *kernel, TextBuf *buf, bool outputs, co
 
 static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     text_buf_format(buf, "%s u8 " CUDA_NAME "_element(const " CUDA_NAME
-                         "_args &a, i64 row, u32 e",
+                         "_args &a, i64 row, u32 e, u32 k",
                     e->dialect->function);
     each_column(e->kernel, buf, false, ", const T x#");
     each_column(e->kernel, buf, true, ", T &y#");
     text_buf_add(buf, TEXT(") {\n"));
+    if (e->kernel->shape) cuda_print_own(buf, e->kernel->shape, e->kernel->width);
     text_buf_add(buf, text_buf_view(&e->body));
     text_buf_add(buf, TEXT("#line 1 \"kernel\"\n    return (0"));
     text_buf_add(buf, text_buf_view(&item->judged));
@@ -197,7 +198,7 @@ static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
 static void print_call(CudaEmit *e, TextBuf *buf, bool packed) {
     const CudaKernel *kernel = e->kernel;
     const char *row = kernel->shape ? "row" : packed ? "at + k" : "at";
-    const char *element = !kernel->shape ? "0" : packed ? "element + k" : "element";
+    const char *element = kernel->shape ? "element, k" : "0, 0";
     text_buf_format(buf, CUDA_NAME "_element(a, %s, %s", row, element);
     each_column(kernel, buf, false, packed ? ", x#[u].at[k]" : ", a.x#[at]");
     each_column(kernel, buf, true, packed ? ", y#.at[k]" : ", a.y#[at]");
@@ -312,7 +313,7 @@ static void print_head(const CudaEmit *e, TextBuf *buf) {
 static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     Item item = {.e = e};
     e->kernel = kernel;
-    e->place = (CudaPlace){.shape = kernel->shape, .element = TEXT("e")};
+    e->place = cuda_own_place(e->arena, kernel->shape);
     compute_filters(&item);
     each_item(e->plan, e->stage, &item, compute_item);
     kernel->width = width_of(e);

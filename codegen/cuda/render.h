@@ -15,12 +15,17 @@ typedef struct CudaValue {
     Text value, valid, raise;
 } CudaValue;
 
-// At which element of which tensor an expression is computed. The first place of a kernel is the
-// lane's own; layouts such as `permute` lead to others.
+enum { CUDA_RANK_MAX = 8 };
+
+// At which element of which tensor an expression is computed, as a place in each dimension. The
+// first one of a kernel is the lane's own; layouts such as `permute` lead to others. Of the lanes of
+// a pack only the last place differs, if the dimension has whole packs: what depends on the others
+// is computed once.
 typedef struct CudaPlace {
-    const Type *shape;    // Null: of a kernel over rows.
-    Text        element;  // An expression of the text.
-    unsigned    number;   // 0: the lane's own.
+    const Type *shape;                  // Null: of a kernel over rows.
+    Text        at[CUDA_RANK_MAX];      // Names, or numbers.
+    Text        element;                // The number of the element; empty: not known yet.
+    unsigned    number;                 // 0: the lane's own.
 } CudaPlace;
 
 typedef struct CudaNode {
@@ -56,8 +61,12 @@ size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type);
 // Does each lane take one value of the input for each that it gives, in the same order?
 bool cuda_is_whole(const CudaKernel *kernel, const Type *type);
 
-// Which element of a tensor that broadcasts to the shape of the place is computed there.
-Text cuda_element(Arena *arena, const Type *type, CudaPlace place);
+// The number of the element, of a tensor that broadcasts to the shape of the place, which is computed
+// there.
+Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place);
+// The lane's own place, by names that cuda_print_own declares.
+CudaPlace cuda_own_place(Arena *arena, const Type *shape);
+void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width);
 
 // ---- layouts (layout.c) -------------------------------------------------------------------------
 

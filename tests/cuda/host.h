@@ -23,6 +23,8 @@ static inline float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y
 static inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
 static inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 
+template <typename T> static inline T __ldg(const T *from) { return *from; }
+
 // Runs the kernel with so many blocks and threads of a block.
 template <typename Args>
 void host_launch(void (*kernel)(const Args), const Args &args, unsigned blocks, unsigned threads,
