@@ -35,16 +35,21 @@ static bool literal_fits(const Type *own, const Type *want) {
     return own->kind == TYPE_I64 || !type_is_integer(want);
 }
 
-static bool fits_fixed(const Type *want, const Type *found, bool flexible, bool loose) {
+// How well arguments have to fit: as they are, so that f32 stays f32; without a loss; or with numbers
+// written out taking the type of their parameter.
+typedef enum Fitting { FITS_EXACTLY, FITS, FITS_LOOSELY } Fitting;
+
+static bool fits_fixed(const Type *want, const Type *found, bool flexible, Fitting fitting) {
+    if (fitting == FITS_EXACTLY) return flexible ? literal_fits(found, want) : want == found;
     if (type_holds(want, found)) return true;
     if (want->kind == TYPE_TIMESTAMP && found->kind == TYPE_TIMESTAMP)  // A named unit.
         return found->unit < want->unit;
-    return loose && flexible && literal_fits(found, want);
+    return fitting == FITS_LOOSELY && flexible && literal_fits(found, want);
 }
 
 typedef struct Fit {
     const Decl *decl;
-    bool        loose;     // Second round: literals adapt.
+    Fitting     fitting;
     const Type *variable;
 } Fit;
 
@@ -87,7 +92,7 @@ static bool fits_param(Checker *checker, Fit *fit, const Arguments *args, uint32
     if (param->any_unit) return base->kind == TYPE_TIMESTAMP;
     if (param->lists) return bind_elements(checker, fit, param->lists, base);
     if (!param->type) return bind_variable(checker, fit, base, args->flexible[i]);
-    return fits_fixed(type_base(param->type), base, args->flexible[i], fit->loose);
+    return fits_fixed(type_base(param->type), base, args->flexible[i], fit->fitting);
 }
 
 static bool fits(Checker *checker, Fit *fit, const Arguments *args, uint32_t *wrong) {
@@ -160,17 +165,23 @@ static void no_overload(Checker *checker, const Arguments *args, const Decl *con
     report_fix(checker, diag, "convert the arguments to one of these forms");
 }
 
+// A form for f32 beside that for f64: messages speak of the latter.
+static bool is_narrow(const Decl *decl) {
+    const Type *type = decl->param_count ? decl->params[0].type : nullptr;
+    return type && type_base(type)->kind == TYPE_F32 && !decl->aggregate;
+}
+
 // The one declaration to blame: the only one with that many parameters.
 static void blame(Checker *checker, const Arguments *args, const Decl *const *decls, size_t count) {
     const Decl *only = nullptr;
     size_t same = 0;
     for (size_t i = 0; i < count; i++) {
-        if (decls[i]->param_count != args->count) continue;
+        if (decls[i]->param_count != args->count || is_narrow(decls[i])) continue;
         only = decls[i];
         same++;
     }
     uint32_t wrong = 0;
-    Fit fit = {.decl = only, .loose = true};
+    Fit fit = {.decl = only, .fitting = FITS_LOOSELY};
     bool nullable = false;  // With several forms a T? is the likelier mistake.
     for (uint32_t i = 0; i < args->count && i < DECL_PARAMS_MAX; i++)
         nullable |= args->values[i].type->nullable;
@@ -182,7 +193,7 @@ static void blame(Checker *checker, const Arguments *args, const Decl *const *de
         for (uint32_t i = 0; i < args->count; i++)
             bare.values[i].type = type_base(bare.values[i].type);
         for (size_t i = 0; i < count; i++) {
-            Fit again = {.decl = decls[i], .loose = true};
+            Fit again = {.decl = decls[i], .fitting = FITS_LOOSELY};
             if (!fits(checker, &again, &bare, &wrong)) continue;
             again.variable = nullptr;
             fits(checker, &again, args, &wrong);
@@ -276,13 +287,25 @@ static bool uses_variable(const Decl *decl) {
     return uses;
 }
 
-// The first overload that fits as it stands, or else the first that fits loosely.
+// Numbers only, of which one is no number written out.
+static bool may_fit_exactly(const Arguments *args, const Decl *decl) {
+    bool some = false;
+    for (uint32_t i = 0; i < decl->param_count && i < args->count; i++) {
+        const Type *type = decl->params[i].type;
+        if (!type || !type_is_plain_number(type_base(type))) return false;
+        some |= !args->flexible[i];
+    }
+    return some;
+}
+
+// The first overload that fits exactly, or else the first that fits, or else one that fits loosely.
 Choice fit_overload(Checker *checker, const Arguments *args, const Decl *const *decls,
                     size_t count) {
-    for (int loose = 0; loose < 2; loose++) {
+    for (Fitting fitting = FITS_EXACTLY; fitting <= FITS_LOOSELY; fitting++) {
         for (size_t i = 0; i < count; i++) {
-            Fit fit = {.decl = decls[i], .loose = loose};
+            Fit fit = {.decl = decls[i], .fitting = fitting};
             uint32_t wrong;
+            if (fitting == FITS_EXACTLY && !may_fit_exactly(args, decls[i])) continue;
             if (fits(checker, &fit, args, &wrong))
                 return (Choice){.decl = decls[i], .variable = fit.variable};
         }

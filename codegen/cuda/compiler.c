@@ -130,29 +130,31 @@ void cuda_read_uses(Arena *arena, CudaCode *code) {
 // The same bits as the CPU's: no product is added without being rounded.
 #define CUDA_OPTIONS                                                                               \
     "--fmad=false", "--std=c++17", "--device-int128", "--device-as-default-execution-space",       \
-        "--ptxas-options=-v", "--generate-line-info"
+        "--ptxas-options=-v", "--diag-suppress=177", "--generate-line-info"
 
 Text cuda_compiler_text(const CudaCompiler *compiler, Arena *arena) {
     static const char *const options[] = {CUDA_OPTIONS};
     TextBuf buf = {0};
     text_buf_format(&buf, "NVRTC %d.%d", compiler->major, compiler->minor);
     for (size_t i = 0; i < countof(options); i++) text_buf_format(&buf, " %s", options[i]);
-    text_buf_add(&buf, cuda_device_text());
-    text_buf_add(&buf, cuda_library_text());
+    for (size_t i = 0; i < CUDA_HEADERS; i++) text_buf_add(&buf, cuda_headers[i].text);
     return text_buf_take(&buf, arena);
 }
 
 static bool compile(const CudaCompiler *compiler, Arena *arena, Text unit, const Form *form,
                     CudaCode *code) {
     const NvrtcCalls *calls = compiler->calls;
-    const char *names[] = {"codegen/cuda/device.cuh", "stdlib/number/math_lanes.h"};
-    const char *texts[] = {text_c(arena, cuda_device_text()), text_c(arena, cuda_library_text())};
+    const char *names[CUDA_HEADERS], *texts[CUDA_HEADERS];
+    for (size_t i = 0; i < CUDA_HEADERS; i++) {
+        names[i] = cuda_headers[i].name;
+        texts[i] = text_c(arena, cuda_headers[i].text);
+    }
     const char *options[] = {
         text_c(arena, text_format(arena, "--gpu-architecture=%s", form->architecture)),
         CUDA_OPTIONS};
     int option_count = countof(options) - !form->keeps_lines;  // The last one.
     NvrtcProgram *program = nullptr;
-    if (calls->CreateProgram(&program, text_c(arena, unit), "kernel", countof(names), texts, names))
+    if (calls->CreateProgram(&program, text_c(arena, unit), "kernel", CUDA_HEADERS, texts, names))
         return false;
     bool good = !calls->CompileProgram(program, option_count, options);
     Form log = {nullptr, false, calls->GetProgramLogSize, calls->GetProgramLog};

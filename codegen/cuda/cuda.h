@@ -66,8 +66,13 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
 // Appends the kernels of all stages of the plan: --dump=cuda.
 void cuda_print(TextBuf *buf, Arena *arena, const Plan *plan, CudaSources sources);
 
-// The text of device.cuh and of the library that it includes.
-Text cuda_device_text(void);
-Text cuda_library_text(void);
+// What kernels include: device.cuh, and the functions of the library.
+typedef struct CudaHeader {
+    const char *name;
+    Text        text;
+} CudaHeader;
+
+enum { CUDA_HEADERS = 3 };
+extern const CudaHeader cuda_headers[CUDA_HEADERS];
 
 #endif

@@ -5,9 +5,16 @@ static const char device[] = {
 #embed <device.cuh>
 };
 
-static const char library[] = {
+static const char lanes[] = {
 #embed <math_lanes.h>
 };
 
-Text cuda_device_text(void) { return (Text){device, sizeof device}; }
-Text cuda_library_text(void) { return (Text){library, sizeof library}; }
+static const char f32[] = {
+#embed <math_f32.h>
+};
+
+const CudaHeader cuda_headers[CUDA_HEADERS] = {
+    {"codegen/cuda/device.cuh", {device, sizeof device}},
+    {"stdlib/number/math_lanes.h", {lanes, sizeof lanes}},
+    {"stdlib/number/math_f32.h", {f32, sizeof f32}},
+};

@@ -137,6 +137,15 @@ SB_FN i64 sb_row(i64 at, u32 elements) {
 // ---- the library -------------------------------------------------------------------------------
 
 #define int64_t i64
+#define uint64_t u64
+#define __builtin_fabsf fabsf
+#define __builtin_floorf floorf
+#define __builtin_ceilf ceilf
+#define __builtin_truncf truncf
+#define __builtin_sqrtf sqrtf
+#define __builtin_copysignf(x, sign) copysignf((f32)(x), (f32)(sign))
+#define __builtin_rint rint
+#define __builtin_fma fma
 #define __builtin_floor floor
 #define __builtin_ceil ceil
 #define __builtin_trunc trunc
@@ -146,3 +155,4 @@ SB_FN i64 sb_row(i64 at, u32 elements) {
 #define __builtin_inff() sb_f32_of(0x7f800000u)
 #include "stdlib/number/math_lanes.h"
 #undef int64_t
+#undef uint64_t

@@ -22,6 +22,26 @@ double sb_sinh(double x);
 double sb_cosh(double x);
 double sb_tanh(double x);
 
+// Of f32 (math_f32.h).
+float sb_exp_f32(float x);
+float sb_exp2_f32(float x);
+float sb_expm1_f32(float x);
+float sb_log_f32(float x);
+float sb_log2_f32(float x);
+float sb_log10_f32(float x);
+float sb_log1p_f32(float x);
+float sb_tanh_f32(float x);
+float sb_sqrt_f32(float x);
+float sb_abs_f32(float x);
+float sb_sign_f32(float x);
+float sb_floor_f32(float x);
+float sb_ceil_f32(float x);
+float sb_trunc_f32(float x);
+float sb_round_f32(float x);
+float sb_least_f32(float a, float b);
+float sb_greatest_f32(float a, float b);
+float sb_clamp_f32(float x, float low, float high);
+
 double sb_sin(double x);
 double sb_cos(double x);
 double sb_tan(double x);

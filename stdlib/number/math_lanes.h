@@ -5,6 +5,8 @@
 #ifndef SBC_STDLIB_MATH_LANES_H
 #define SBC_STDLIB_MATH_LANES_H
 
+#include "stdlib/number/math_f32.h"
+
 double sb_floor(double x) { return __builtin_floor(x); }
 double sb_ceil(double x) { return __builtin_ceil(x); }
 double sb_trunc(double x) { return __builtin_trunc(x); }

@@ -20,6 +20,13 @@ static inline double sqrt(double x) { return __builtin_sqrt(x); }
 static inline double fabs(double x) { return __builtin_fabs(x); }
 static inline float copysignf(float x, float y) { return __builtin_copysignf(x, y); }
 static inline float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+static inline float fabsf(float x) { return __builtin_fabsf(x); }
+static inline float floorf(float x) { return __builtin_floorf(x); }
+static inline float ceilf(float x) { return __builtin_ceilf(x); }
+static inline float truncf(float x) { return __builtin_truncf(x); }
+static inline float sqrtf(float x) { return __builtin_sqrtf(x); }
+static inline double rint(double x) { return __builtin_rint(x); }
+static inline double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 static inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
 static inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 
