@@ -28,7 +28,10 @@
 typedef struct CudaColumn {
     KernelItem  item;  // What gives it: of member 0 a column of the root.
     const Type *type;
+    bool        tile;  // Of a kernel over rows: a tensor of numbers that the row lists.
 } CudaColumn;
+
+enum { CUDA_LANES = 256 };  // Of a block.
 
 // What one launch does.
 typedef struct CudaKernel {
@@ -37,6 +40,7 @@ typedef struct CudaKernel {
     const Type *shape;         // The tensor whose elements lanes go over. Null: they go over rows.
     uint32_t    width;         // Rows, or elements, that a lane takes at once.
     uint32_t    turn;          // How many such packs it loads before it computes.
+    bool        tiled;         // Some outputs are put together in shared memory.
     CudaColumn *inputs;  size_t input_count, input_cap;
     CudaColumn *outputs; size_t output_count, output_cap;
     uint32_t   *params;  size_t param_count, param_cap;  // Numbers of the job's parameters.

@@ -134,6 +134,16 @@ SB_FN i64 sb_row(i64 at, u32 elements) {
     return at >> 32 ? at / elements : (i64)((u32)at / elements);
 }
 
+// Memory of a block, shared by its lanes.
+#ifndef SB_SHARED
+#define SB_SHARED(T, name, count) __shared__ alignas(16) T name[count]
+#endif
+
+// All lanes of a block store what they have put together.
+template <typename T> SB_FN void sb_store_tile(T *to, const T *tile, u32 count) {
+    for (u32 i = threadIdx.x; i < count; i += blockDim.x) to[i] = tile[i];
+}
+
 // ---- the library -------------------------------------------------------------------------------
 
 #define int64_t i64

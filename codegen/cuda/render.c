@@ -15,6 +15,7 @@ enum {
     LANE_NODES = 256,    // Operations that a lane does at once: more would not stay in registers.
     TURN_BYTES = 32,     // What a lane loads before it uses the first value: at least, if it can.
     TURN_MAX = 4,
+    TILE_BYTES = 160,    // Of a row in shared memory, of which a block of CUDA_LANES has 48 KiB.
 };
 
 static const Op *member_op(const CudaEmit *e, uint32_t m) {
@@ -30,6 +31,16 @@ static bool same_shape(const Type *a, const Type *b) {
 
 static const Type *shape_of(const Type *type) {
     return type->kind == TYPE_TENSOR ? type : nullptr;
+}
+
+// Does the item list numbers of the row, as a tensor? An element of the tensor would need all of
+// them. So lanes go over rows, and put the lists of a block together in shared memory.
+static bool is_list(const Plan *plan, const Op *op, uint32_t i) {
+    const Expr *x = graph_at(plan->graph, op->project.items[i].expr);
+    bool constant = true;
+    for (uint32_t k = 0; k < x->arg_count; k++)
+        constant &= graph_at(plan->graph, x->args[k])->op == EXPR_CONST;
+    return x->op == EXPR_LIST && x->type->kind == TYPE_TENSOR && !constant;
 }
 
 // ---- what a kernel computes ---------------------------------------------------------------------
@@ -59,32 +70,56 @@ static void judge(Item *to, Text raise) {
     if (raise.len) text_buf_format(&to->judged, " | %.*s", TEXT_ARG(raise));
 }
 
-static void give(CudaEmit *e, KernelItem from, const Type *type, const CudaValue *is) {
+static size_t add_output(CudaEmit *e, CudaColumn column) {
     CudaKernel *kernel = e->kernel;
-    size_t i = kernel->output_count;
-    arena_push(e->arena, kernel->outputs, kernel->output_count, kernel->output_cap,
-               ((CudaColumn){from, type}));
+    arena_push(e->arena, kernel->outputs, kernel->output_count, kernel->output_cap, column);
+    return kernel->output_count - 1;
+}
+
+static void give(CudaEmit *e, KernelItem from, const Type *type, const CudaValue *is) {
+    size_t i = add_output(e, (CudaColumn){from, type, false});
     text_buf_format(&e->body, "    y%zu = %.*s;\n", i, TEXT_ARG(is->value));
     if (!type->nullable) return;
     Text valid = is->valid.len ? is->valid : TEXT("1");
     text_buf_format(&e->body, "    y%zun = %.*s;\n", i, TEXT_ARG(valid));
 }
 
+// Two kinds of processors give a NaN other bits.
+static void judge_nan(Item *to, const Type *type, const CudaValue *is) {
+    Text valid = is->valid.len ? is->valid : TEXT("1");
+    if (!type_is_float(type_base(type_element(type)))) return;
+    judge(to, text_format(to->e->arena, "(%.*s & sb_nan(%.*s))", TEXT_ARG(valid),
+                          TEXT_ARG(is->value)));
+}
+
+static void compute_list(Item *to, uint32_t m, uint32_t i, bool output) {
+    CudaEmit *e = to->e;
+    const Expr *x = graph_at(e->plan->graph, member_op(e, m)->project.items[i].expr);
+    size_t at = output ? add_output(e, (CudaColumn){{m, i}, x->type, true}) : 0;
+    e->kernel->tiled |= output;
+    for (uint32_t k = 0; k < x->arg_count; k++) {
+        CudaValue is = cuda_value(e, m, x->args[k]);
+        judge(to, is.raise);
+        if (!output) continue;
+        text_buf_format(&e->body, "    y%zu[%u] = %.*s;\n", at, k, TEXT_ARG(is.value));
+        judge_nan(to, x->type, &is);
+    }
+}
+
 static void compute_item(void *self, uint32_t m, uint32_t i, bool output) {
     Item *to = self;
     CudaEmit *e = to->e;
-    ExprId id = member_op(e, m)->project.items[i].expr;
+    const Op *op = member_op(e, m);
+    ExprId id = op->project.items[i].expr;
     const Type *type = graph_at(e->plan->graph, id)->type;
-    if (!same_shape(shape_of(type), e->kernel->shape)) return;
+    bool list = is_list(e->plan, op, i) && e->tiles;
+    if (list && !e->kernel->shape) compute_list(to, m, i, output);
+    if (list || !same_shape(shape_of(type), e->kernel->shape)) return;
     CudaValue is = cuda_value(e, m, id);
     judge(to, is.raise);
     if (!output) return;
     give(e, (KernelItem){m, i}, type, &is);
-    if (!type_is_float(type_base(type_element(type)))) return;
-    // Two kinds of processors give a NaN other bits.
-    Text valid = is.valid.len ? is.valid : TEXT("1");
-    judge(to, text_format(e->arena, "(%.*s & sb_nan(%.*s))", TEXT_ARG(valid),
-                          TEXT_ARG(is.value)));
+    judge_nan(to, type, &is);
 }
 
 static void compute_filters(Item *to) {
@@ -115,6 +150,7 @@ static uint32_t width_of(const CudaEmit *e) {
         size_t size = type_size(type_base(type_element(kernel->outputs[i].type)));
         if (size > widest) widest = size;
     }
+    if (kernel->tiled) return 1;
     uint32_t width = LANE_BYTES / (uint32_t)widest;
     while (width > 1 && width * e->node_count > LANE_NODES) width /= 2;
     while (kernel->shape && type_elements(kernel->shape) % width) width /= 2;
@@ -165,16 +201,19 @@ static void print_arguments(CudaEmit *e, TextBuf *buf) {
     text_buf_add(buf, TEXT("};\n\n"));
 }
 
-// A format with the column's type and number; the same for its column of u8.
-static void each_column(const CudaKernel *kernel, TextBuf *buf, bool outputs, const char *text) {
-    size_t count = outputs ? kernel->output_count : kernel->input_count;
+typedef enum Columns { INPUTS, OUTPUTS, TILES } Columns;
+
+// A format with the column's type and number, and N for its elements; the same for its column of u8.
+static void each_column(const CudaKernel *kernel, TextBuf *buf, Columns which, const char *text) {
+    size_t count = which == INPUTS ? kernel->input_count : kernel->output_count;
     for (size_t i = 0; i < count; i++) {
-        const CudaColumn *column = outputs ? &kernel->outputs[i] : &kernel->inputs[i];
-        if (!outputs && !is_whole(kernel, i)) continue;
+        const CudaColumn *column = which == INPUTS ? &kernel->inputs[i] : &kernel->outputs[i];
+        if (which == INPUTS ? !is_whole(kernel, i) : column->tile != (which == TILES)) continue;
         for (int valid = 0; valid <= column->type->nullable; valid++)
             for (const char *at = text; *at; at++) {
                 if (*at == 'T') text_buf_add(buf, text_of(valid ? "u8" : name_of(column)));
                 else if (*at == '#') text_buf_format(buf, "%zu%s", i, valid ? "n" : "");
+                else if (*at == 'N') text_buf_format(buf, "%u", column->type->shape[0]);
                 else text_buf_char(buf, *at);
             }
     }
@@ -184,8 +223,9 @@ static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     text_buf_format(buf, "%s u8 " CUDA_NAME "_element(const " CUDA_NAME
                          "_args &a, i64 row, u32 e, u32 k",
                     e->dialect->function);
-    each_column(e->kernel, buf, false, ", const T x#");
-    each_column(e->kernel, buf, true, ", T &y#");
+    each_column(e->kernel, buf, INPUTS, ", const T x#");
+    each_column(e->kernel, buf, OUTPUTS, ", T &y#");
+    each_column(e->kernel, buf, TILES, ", T *y#");
     text_buf_add(buf, TEXT(") {\n"));
     if (e->kernel->shape) cuda_print_own(buf, e->kernel->shape, e->kernel->width);
     text_buf_add(buf, text_buf_view(&e->body));
@@ -200,8 +240,9 @@ static void print_call(CudaEmit *e, TextBuf *buf, bool packed) {
     const char *row = kernel->shape ? "row" : packed ? "at + k" : "at";
     const char *element = kernel->shape ? "element, k" : "0, 0";
     text_buf_format(buf, CUDA_NAME "_element(a, %s, %s", row, element);
-    each_column(kernel, buf, false, packed ? ", x#[u].at[k]" : ", a.x#[at]");
-    each_column(kernel, buf, true, packed ? ", y#.at[k]" : ", a.y#[at]");
+    each_column(kernel, buf, INPUTS, packed ? ", x#[u].at[k]" : ", sb_read(a.x# + at)");
+    each_column(kernel, buf, OUTPUTS, packed ? ", y#.at[k]" : ", a.y#[at]");
+    each_column(kernel, buf, TILES, ", tile# + lane * N");
     text_buf_add(buf, TEXT(")"));
 }
 
@@ -211,13 +252,13 @@ static void print_loads(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     char text[128];
     snprintf(text, sizeof text, "        SbPack<T, %u> x#[%u];\n", kernel->width, kernel->turn);
-    each_column(kernel, buf, false, text);
+    each_column(kernel, buf, INPUTS, text);
     text_buf_format(buf, "        %s\n        for (int u = 0; u < %u; u++) {\n"
                          "            const i64 at = (pack + u * step) * %u;\n"
                          "            if (at >= whole) break;\n",
                     e->dialect->unroll, kernel->turn, kernel->width);
     snprintf(text, sizeof text, "            x#[u] = sb_load<T, %u>(a.x# + at);\n", kernel->width);
-    each_column(kernel, buf, false, text);
+    each_column(kernel, buf, INPUTS, text);
     text_buf_add(buf, TEXT("        }\n"));
 }
 
@@ -236,7 +277,7 @@ static void print_pack(CudaEmit *e, TextBuf *buf) {
     uint32_t width = kernel->width;
     char text[96];
     snprintf(text, sizeof text, "            SbPack<T, %u> y#;\n", width);
-    each_column(kernel, buf, true, text);
+    each_column(kernel, buf, OUTPUTS, text);
     text_buf_add(buf, TEXT("            u8 some = 0;\n"));
     if (!kernel->shape) text_buf_format(buf, "            SbPack<u8, %u> raised;\n", width);
     text_buf_format(buf, "            %s\n            for (int k = 0; k < %u; k++)\n"
@@ -245,7 +286,7 @@ static void print_pack(CudaEmit *e, TextBuf *buf) {
     print_call(e, buf, true);
     text_buf_add(buf, TEXT(";\n"));
     snprintf(text, sizeof text, "            sb_store<T, %u>(a.y# + at, y#);\n", width);
-    each_column(kernel, buf, true, text);
+    each_column(kernel, buf, OUTPUTS, text);
     if (kernel->shape)
         text_buf_add(buf, TEXT("            if (some) a.status[row] = *a.some = 1;\n"));
     else
@@ -254,8 +295,34 @@ static void print_pack(CudaEmit *e, TextBuf *buf) {
                              "                *a.some = 1;\n            }\n", width);
 }
 
+// A block takes as many rows at once as it has lanes: each computes one, and all of them store what
+// the block has put together.
+static void print_tiles(CudaEmit *e, TextBuf *buf) {
+    const CudaKernel *kernel = e->kernel;
+    const Dialect *words = e->dialect;
+    char text[96];
+    snprintf(text, sizeof text, "    SB_SHARED(T, tile#, %u * N);\n", CUDA_LANES);
+    text_buf_format(buf, "%s " CUDA_NAME "(%s " CUDA_NAME "_args a) {\n", words->kernel,
+                    words->arguments);
+    each_column(kernel, buf, TILES, text);
+    text_buf_format(buf, "    const u32 lane = %s;\n"
+                         "    const i64 step = (i64)%s * %s;\n"
+                         "    for (i64 first = (i64)%s * %s; first < a.rows; first += step) {\n"
+                         "        const i64 at = first + lane, left = a.rows - first;\n"
+                         "        const u32 rows = left < %s ? (u32)left : %s;\n"
+                         "        if (lane < rows && ", words->lane, words->lanes, words->blocks,
+                    words->block, words->lanes, words->lanes, words->lanes);
+    print_call(e, buf, false);
+    text_buf_format(buf, ")\n            a.status[at] = *a.some = 1;\n        %s\n",
+                    words->barrier);
+    each_column(kernel, buf, TILES,
+                "        sb_store_tile(a.y# + first * N, tile#, rows * N);\n");
+    text_buf_format(buf, "        %s\n    }\n}\n", words->barrier);
+}
+
 static void print_loop(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
+    if (kernel->tiled) return print_tiles(e, buf);
     unsigned long long elements = kernel->shape ? type_elements(kernel->shape) : 1;
     text_buf_format(buf, "%s " CUDA_NAME "(%s " CUDA_NAME "_args a) {\n", e->dialect->kernel,
                     e->dialect->arguments);
@@ -307,6 +374,7 @@ static void print_head(const CudaEmit *e, TextBuf *buf) {
     else text_buf_add(buf, TEXT("rows"));
     text_buf_format(buf, ", %u at a time; %zu columns in, %zu out\n", kernel->width,
                     kernel->input_count, kernel->output_count);
+    each_column(kernel, buf, TILES, "// " CUDA_NAME ".y#: N elements of a row\n");
 }
 
 // False: it gives nothing, and nothing that it computes can fault.
@@ -337,6 +405,7 @@ typedef struct Shapes {
     const Plan *plan;
     const Stage *stage;
     CudaUnit   *unit;
+    uint64_t    tile_bytes;  // Of all lists of a row.
 } Shapes;
 
 static void need_shape(Shapes *to, const Type *shape) {
@@ -347,20 +416,35 @@ static void need_shape(Shapes *to, const Type *shape) {
                (CudaKernel){.shape = shape});
 }
 
+// Lists that are too long for shared memory are computed by element.
+static void see_tiles(void *self, uint32_t m, uint32_t i, bool output) {
+    Shapes *to = self;
+    const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
+    const Type *type = op->columns[i].type;
+    if (output && is_list(to->plan, op, i))
+        to->tile_bytes += type_elements(type) * type_size(type->elem);
+}
+
+static bool is_tile(const Shapes *to, const Op *op, uint32_t i) {
+    return to->tile_bytes <= TILE_BYTES && is_list(to->plan, op, i);
+}
+
 static void see_rows(void *self, uint32_t m, uint32_t i, bool) {
     Shapes *to = self;
     const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
-    if (!shape_of(op->columns[i].type)) need_shape(to, nullptr);
+    if (!shape_of(op->columns[i].type) || is_tile(to, op, i)) need_shape(to, nullptr);
 }
 
 static void see_tensors(void *self, uint32_t m, uint32_t i, bool) {
     Shapes *to = self;
     const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
-    if (shape_of(op->columns[i].type)) need_shape(to, shape_of(op->columns[i].type));
+    const Type *shape = shape_of(op->columns[i].type);
+    if (shape && !is_tile(to, op, i)) need_shape(to, shape);
 }
 
 // The kernel over rows comes first: it writes the status of each row.
 static void find_kernels(Shapes *to) {
+    each_item(to->plan, to->stage, to, see_tiles);
     for (uint32_t m = 1; m < to->stage->kernels.op_count; m++)
         if (graph_op_at(to->plan->graph, to->stage->ops[m])->kind == OP_FILTER)
             need_shape(to, nullptr);
@@ -370,14 +454,14 @@ static void find_kernels(Shapes *to) {
 
 CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSources sources) {
     CudaUnit unit = {0};
-    Shapes shapes = {arena, plan, stage, &unit};
+    Shapes shapes = {.arena = arena, .plan = plan, .stage = stage, .unit = &unit};
     find_kernels(&shapes);
     TextBuf text = {0};
     size_t count = 0;
     text_buf_add(&text, text_of(cuda_dialect.include));
     for (size_t i = 0; i < unit.kernel_count; i++) {
         CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
-                      .dialect = &cuda_dialect,
+                      .dialect = &cuda_dialect, .tiles = shapes.tile_bytes <= TILE_BYTES,
                       .after_rows = count && !unit.kernels[0].shape};
         CudaKernel kernel = unit.kernels[i];
         bool last = i + 1 == unit.kernel_count;

@@ -6,6 +6,8 @@ const Dialect cuda_dialect = {
     .arguments = "const __grid_constant__",
     .function = "static __device__ __forceinline__",
     .table = "static __device__ const",
+    .barrier = "__syncthreads();",
+    .lane = "threadIdx.x", .lanes = "blockDim.x", .block = "blockIdx.x", .blocks = "gridDim.x",
     .first = "(i64)blockIdx.x * blockDim.x + threadIdx.x",
     .step = "(i64)gridDim.x * blockDim.x",
     .unroll = "#pragma unroll",

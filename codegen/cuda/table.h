@@ -18,6 +18,9 @@ typedef struct Dialect {
     const char *arguments;    // Before its parameter, a struct.
     const char *function;     // Before a function that only kernels call.
     const char *table;        // Before an array of constants.
+    const char *barrier;      // All lanes of a block wait for each other.
+    const char *lane, *lanes; // The lane's number in its block, and how many there are.
+    const char *block, *blocks;
     const char *first, *step; // The lane's number, and how many lanes there are: i64.
     const char *unroll;       // Before a short loop.
 } Dialect;

@@ -8,6 +8,7 @@ Each tests/cuda/kernels/*.sbd reads rows, computes in an `on gpu` block and writ
   every type, at several lengths and launches. A row whose status is 0 must be a row of the interpreter's
   output, with the same values. A row that the interpreter puts out must have status 0, unless it holds a NaN
   or is a case where kernels may ask the CPU;
+- itself with each barrier taken out, which has to give something else;
 - NVRTC, which compiles the kernels for all architectures, where it is there ($SBC_NVRTC, or
   build/cuda/venv, which pip fills once). Without it that part is skipped, with the reason;
 - itself: the job runs on a driver without a GPU (driver.c), which runs the kernels on the host. With kernels,
@@ -175,7 +176,7 @@ def compile_host(text, folder):
     source.write_text('#include "tests/cuda/host.h"\n' + text + "".join(MAIN.format(name=k.name) for k in kernels))
     done = run(CLANG, "-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-nostdlib++", "-march=x86-64-v3",
                "-ffp-contract=off", "-fsanitize=alignment,undefined", "-fno-sanitize=float-cast-overflow,float-divide-by-zero",
-               "-fsanitize-trap=all", "-fno-builtin-new", "-w", f"-I{ROOT}", source, "-o", folder / "kernels.so", "-lstdc++")
+               "-fsanitize-trap=all", "-fno-builtin-new", "-w", f"-DHOST_BARRIERS={int('SB_SHARED' in text)}", f"-I{ROOT}", source, "-o", folder / "kernels.so", "-lstdc++")
     if done.returncode:
         raise Wrong("the kernels do not compile for the host:\n" + done.stderr[:3000])
     return ctypes.CDLL(str(folder / "kernels.so")), kernels
@@ -258,6 +259,11 @@ def find_shapes(text):
                 for _, _, column, is_input in kernel.fields:
                     if not is_input:
                         OUT_SHAPES[column, name] = int(count)
+    for name, output, count in re.findall(r"^// (\w+)\.(y\d+): (\d+) elements of a row", text, re.M):
+        for kernel in kernels_of(text):
+            for field, _, column, _ in kernel.fields:
+                if (kernel.name, field) == (name, output):
+                    OUT_SHAPES[column, name] = int(count)
 
 
 # ---- cases --------------------------------------------------------------------------------------
@@ -465,6 +471,18 @@ def check_host(case, text):
             compare(case, text, library, kernels, seed)
 
 
+def check_barriers(case, text):
+    """Without any one of its barriers a kernel gives something else."""
+    parts = text.split("__syncthreads();")
+    for i in range(len(parts) - 1):
+        without = "__syncthreads();".join(parts[:i + 1]) + ";" + "__syncthreads();".join(parts[i + 1:])
+        try:
+            check_host(case, without)
+        except Wrong:
+            continue
+        raise Wrong(f"barrier {i + 1} of {len(parts) - 1} can be taken out")
+
+
 def main():
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     update = "--update" in sys.argv
@@ -483,9 +501,11 @@ def main():
     for case in cases:
         done = run(SBC, case, "--dump=cuda")
         text = done.stdout
-        parts = {"counts": lambda: check_counts(case, text, update), "host": lambda: check_host(case, text),
+        parts = {"barriers": lambda: check_barriers(case, text), "counts": lambda: check_counts(case, text, update), "host": lambda: check_host(case, text),
                  "job": lambda: check_job(case, text, nvrtc),
                  "nvrtc": lambda: check_nvrtc(case, nvrtc, counts_of(text)["kernels"])}
+        if "__syncthreads();" not in text:
+            del parts["barriers"]
         for name, part in parts.items():
             try:
                 if done.returncode:
