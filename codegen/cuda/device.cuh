@@ -97,15 +97,14 @@ SB_FN f32 sb_over_whole(f32 x, f32 c, f32 r) {
     return fmaf(fmaf(-c, q, x), r, q);
 }
 
-// One copy of what is hardly ever needed.
-static __device__ __noinline__ f32 sb_over_far(f32 x, f32 c) { return x / c; }
-
-SB_FN f32 sb_over(f32 x, f32 c, f32 r) {
+// Of x that go the long way bit 1 of `far` is set. The caller then takes the other form for them, so
+// that nothing branches between its loads.
+template <bool is_far> SB_FN f32 sb_over(f32 x, f32 c, f32 r, u8 &far) {
+    if (is_far) return x / c;
     const u32 size = sb_bits(x) & 0x7fffffffu, least = 0x1c800000u, most = 0x6c800000u;
     // 2^-70 to 2^90, or zero, whose sign the steps lose.
-    f32 q = copysignf(sb_over_whole(x, c, r), x * r);
-    if (size - least > most - least && size != 0) q = sb_over_far(x, c);
-    return q;
+    far |= (size - least > most - least && size != 0) << 1;
+    return copysignf(sb_over_whole(x, c, r), x * r);
 }
 
 SB_FN u8 sb_nan(f64 x) { return x != x; }

@@ -79,7 +79,7 @@ static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
     else text_buf_format(buf, "(%s)0x%llxull", cuda_type(base), (unsigned long long)bits);
 }
 
-Text cuda_index(CudaEmit *e, Text value) { return declare(e, "u32", 'i', e->names++, value); }
+Text cuda_index(CudaEmit *e, Text value) { return declare(e, "i32", 'i', e->names++, value); }
 
 static const Const *item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
     return x->op == EXPR_LIST ? &graph_at(e->plan->graph, x->args[i])->value : &x->value.items[i];
@@ -183,7 +183,7 @@ static CudaValue input(CudaEmit *e, uint32_t column, const Type *type) {
     Text at = TEXT("row");
     if (type->kind == TYPE_TENSOR) {
         Text element = cuda_element(e->arena, type, &e->place);
-        at = text_format(e->arena, "row * %lluull + (%.*s)",
+        at = text_format(e->arena, "row * %llull + (%.*s)",
                          (unsigned long long)type_elements(type), TEXT_ARG(element));
     }
     is.value = text_format(e->arena, "sb_read(a.x%zu + %.*s)", i, TEXT_ARG(at));
@@ -275,10 +275,12 @@ static CudaValue divide(CudaEmit *e, const Expr *x, const CudaValue *args) {
         print_float(&buf, type_base(by->type), (float)(1 / by->value.f));
         inverse = text_buf_take(&buf, e->arena);
     }
-    const char *function = is_whole_number(e, x->args[0]) ? "sb_over_whole" : "sb_over";
+    bool whole = is_whole_number(e, x->args[0]);
     CudaValue out = {.valid = args[0].valid, .raise = args[0].raise};
-    out.value = text_format(e->arena, "%s(%.*s, %.*s, %.*s)", function, TEXT_ARG(args[0].value),
-                            TEXT_ARG(args[1].value), TEXT_ARG(inverse));
+    out.value = text_format(e->arena, "%s(%.*s, %.*s, %.*s%s)",
+                            whole ? "sb_over_whole" : "sb_over<is_far>", TEXT_ARG(args[0].value),
+                            TEXT_ARG(args[1].value), TEXT_ARG(inverse), whole ? "" : ", far");
+    e->has_far |= !whole;
     return out;
 }
 

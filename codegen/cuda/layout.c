@@ -26,23 +26,23 @@ CudaPlace cuda_own_place(Arena *arena, const Type *shape) {
     return own;
 }
 
-// `e` is the first element of the pack, and `k` the lane's in it.
+// `e` is the first element of the pack, and `k` the lane's in it. Places are signed: the compiler
+// may then add constants to an address instead of to a place that could wrap.
 void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width) {
     uint32_t last = shape->rank - 1;
     bool whole = shape->shape[last] % width == 0;
-    text_buf_add(buf, TEXT("    const u32 c = e + k"));
+    text_buf_add(buf, TEXT("    const i32 c = (i32)(e + k)"));
     for (uint32_t i = 0; i <= last; i++) {
-        text_buf_format(buf, ", c%u = %s / %lluu", i, whole ? "e" : "c",
-                        (unsigned long long)stride(shape, i));
-        if (i) text_buf_format(buf, " %% %uu", shape->shape[i]);
-        if (whole && i == last) text_buf_add(buf, TEXT(" + k"));
+        text_buf_format(buf, ", c%u = (i32)(%s / %lluu %% %uu)", i, whole ? "e" : "(e + k)",
+                        (unsigned long long)stride(shape, i), shape->shape[i]);
+        if (whole && i == last) text_buf_add(buf, TEXT(" + (i32)k"));
     }
     text_buf_add(buf, TEXT(";\n"));
 }
 
 // In dimension `i` of a tensor that broadcasts to the shape of the place.
 static Text at_dimension(const Type *type, const CudaPlace *place, uint32_t i) {
-    return type->shape[i] == 1 ? TEXT("0u") : place->at[place->shape->rank - type->rank + i];
+    return type->shape[i] == 1 ? TEXT("0") : place->at[place->shape->rank - type->rank + i];
 }
 
 Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place) {
@@ -56,9 +56,9 @@ Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place) {
         Text at = at_dimension(type, place, i);
         text_buf_format(&buf, "%s%.*s", buf.len ? " + " : "", TEXT_ARG(at));
         if (stride(type, i) > 1)
-            text_buf_format(&buf, " * %lluu", (unsigned long long)stride(type, i));
+            text_buf_format(&buf, " * %llu", (unsigned long long)stride(type, i));
     }
-    if (!buf.len) text_buf_add(&buf, TEXT("0u"));
+    if (!buf.len) text_buf_add(&buf, TEXT("0"));
     return text_buf_take(&buf, arena);
 }
 
@@ -83,7 +83,7 @@ static CudaPlace moved(CudaEmit *e, const Expr *x) {
     }
     if (x->op != EXPR_SLICE) return to;
     uint32_t axis = graph_axis(graph, x, 1);
-    to.at[axis] = text_format(e->arena, "(%.*s + %uu)", TEXT_ARG(to.at[axis]),
+    to.at[axis] = text_format(e->arena, "(%.*s + %u)", TEXT_ARG(to.at[axis]),
                               graph_axis(graph, x, 2));
     return to;
 }
@@ -93,8 +93,8 @@ static CudaPlace reshaped(CudaEmit *e, const Expr *x) {
     to.element = cuda_index(e, cuda_element(e->arena, x->type, &e->place));
     for (uint32_t i = 0; i < to.shape->rank; i++) {
         unsigned long long inner = stride(to.shape, i);
-        Text at = text_format(e->arena, "%.*s / %lluu %% %uu", TEXT_ARG(to.element), inner,
-                              to.shape->shape[i]);
+        Text at = text_format(e->arena, "(i32)((u32)%.*s / %lluu %% %uu)", TEXT_ARG(to.element),
+                              inner, to.shape->shape[i]);
         to.at[i] = cuda_index(e, at);
     }
     return to;
@@ -126,7 +126,7 @@ static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x) {
                                                 TEXT_ARG(place), begin, size, TEXT_ARG(place),
                                                 begin));
         CudaValue is = value_at(e, member, x->args[i], to);
-        Text before = text_format(e->arena, "%.*s < %uu", TEXT_ARG(place), begin);
+        Text before = text_format(e->arena, "%.*s < %u", TEXT_ARG(place), begin);
         out = i == 1 ? is : choose(e, before, out, is);
         begin += size;
     }
@@ -148,7 +148,7 @@ CudaValue cuda_listed(CudaEmit *e, uint32_t member, const Expr *x) {
             raise = raise.len ? text_format(e->arena, "(%.*s | %.*s)", TEXT_ARG(raise),
                                             TEXT_ARG(is.raise)) : is.raise;
         is.raise = (Text){0};
-        Text before = text_format(e->arena, "%.*s < %uu", TEXT_ARG(element), i);
+        Text before = text_format(e->arena, "%.*s < %u", TEXT_ARG(element), i);
         out = i ? choose(e, before, out, is) : is;
     }
     out.raise = raise;

@@ -220,30 +220,43 @@ static void each_column(const CudaKernel *kernel, TextBuf *buf, Columns which, c
 }
 
 static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
-    text_buf_format(buf, "%s u8 " CUDA_NAME "_element(const " CUDA_NAME
+    text_buf_format(buf, "%s%s u8 " CUDA_NAME "_element(const " CUDA_NAME
                          "_args &a, i64 row, u32 e, u32 k",
-                    e->dialect->function);
+                    e->has_far ? "template <bool is_far> " : "", e->dialect->function);
     each_column(e->kernel, buf, INPUTS, ", const T x#");
     each_column(e->kernel, buf, OUTPUTS, ", T &y#");
     each_column(e->kernel, buf, TILES, ", T *y#");
     text_buf_add(buf, TEXT(") {\n"));
     if (e->kernel->shape) cuda_print_own(buf, e->kernel->shape, e->kernel->width);
+    if (e->has_far) text_buf_add(buf, TEXT("    u8 far = 0;\n"));
     text_buf_add(buf, text_buf_view(&e->body));
     text_buf_add(buf, TEXT("#line 1 \"kernel\"\n    return (0"));
     text_buf_add(buf, text_buf_view(&item->judged));
-    text_buf_add(buf, TEXT(") != 0;\n}\n\n"));
+    text_buf_format(buf, ") != 0%s;\n}\n\n", e->has_far ? " | far" : "");
 }
 
-// The call for one row or element: of packs, or of what is left after them.
-static void print_call(CudaEmit *e, TextBuf *buf, bool packed) {
+// The call for one row or element: of packs, or of what is left after them. The function has two
+// forms where divisions may have to go the long way.
+static void print_form(CudaEmit *e, TextBuf *buf, bool packed, const char *form) {
     const CudaKernel *kernel = e->kernel;
     const char *row = kernel->shape ? "row" : packed ? "at + k" : "at";
     const char *element = kernel->shape ? "element, k" : "0, 0";
-    text_buf_format(buf, CUDA_NAME "_element(a, %s, %s", row, element);
+    text_buf_format(buf, CUDA_NAME "_element%s(a, %s, %s", form, row, element);
     each_column(kernel, buf, INPUTS, packed ? ", x#[u].at[k]" : ", sb_read(a.x# + at)");
     each_column(kernel, buf, OUTPUTS, packed ? ", y#.at[k]" : ", a.y#[at]");
     each_column(kernel, buf, TILES, ", tile# + lane * N");
     text_buf_add(buf, TEXT(")"));
+}
+
+// One row by itself.
+static void print_row(CudaEmit *e, TextBuf *buf) {
+    text_buf_add(buf, TEXT("            u8 is = "));
+    print_form(e, buf, false, e->has_far ? "<false>" : "");
+    if (e->has_far) {
+        text_buf_add(buf, TEXT(";\n            if (is & 2) is = "));
+        print_form(e, buf, false, "<true>");
+    }
+    text_buf_add(buf, TEXT(";\n            if (is) a.status[at] = *a.some = 1;\n"));
 }
 
 // All loads of a turn are under way before the first value is used: so many bytes are what hides
@@ -272,6 +285,15 @@ static void print_place(CudaEmit *e, TextBuf *buf) {
     if (e->after_rows) text_buf_add(buf, TEXT("            if (a.status[row]) continue;\n"));
 }
 
+static void print_lanes(CudaEmit *e, TextBuf *buf, const char *form) {
+    const CudaKernel *kernel = e->kernel;
+    text_buf_format(buf, "            %s\n            for (int k = 0; k < %u; k++)\n"
+                         "                some |= %s",
+                    e->dialect->unroll, kernel->width, kernel->shape ? "" : "raised.at[k] = ");
+    print_form(e, buf, true, form);
+    text_buf_add(buf, TEXT(";\n"));
+}
+
 static void print_pack(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     uint32_t width = kernel->width;
@@ -280,11 +302,12 @@ static void print_pack(CudaEmit *e, TextBuf *buf) {
     each_column(kernel, buf, OUTPUTS, text);
     text_buf_add(buf, TEXT("            u8 some = 0;\n"));
     if (!kernel->shape) text_buf_format(buf, "            SbPack<u8, %u> raised;\n", width);
-    text_buf_format(buf, "            %s\n            for (int k = 0; k < %u; k++)\n"
-                         "                some |= %s",
-                    e->dialect->unroll, width, kernel->shape ? "" : "raised.at[k] = ");
-    print_call(e, buf, true);
-    text_buf_add(buf, TEXT(";\n"));
+    print_lanes(e, buf, e->has_far ? "<false>" : "");
+    if (e->has_far) {
+        text_buf_add(buf, TEXT("            if (some & 2) {\n                some = 0;\n"));
+        print_lanes(e, buf, "<true>");
+        text_buf_add(buf, TEXT("            }\n"));
+    }
     snprintf(text, sizeof text, "            sb_store<T, %u>(a.y# + at, y#);\n", width);
     each_column(kernel, buf, OUTPUTS, text);
     if (kernel->shape)
@@ -310,11 +333,10 @@ static void print_tiles(CudaEmit *e, TextBuf *buf) {
                          "    for (i64 first = (i64)%s * %s; first < a.rows; first += step) {\n"
                          "        const i64 at = first + lane, left = a.rows - first;\n"
                          "        const u32 rows = left < %s ? (u32)left : %s;\n"
-                         "        if (lane < rows && ", words->lane, words->lanes, words->blocks,
+                         "        if (lane < rows) {\n", words->lane, words->lanes, words->blocks,
                     words->block, words->lanes, words->lanes, words->lanes);
-    print_call(e, buf, false);
-    text_buf_format(buf, ")\n            a.status[at] = *a.some = 1;\n        %s\n",
-                    words->barrier);
+    print_row(e, buf);
+    text_buf_format(buf, "        }\n        %s\n", words->barrier);
     each_column(kernel, buf, TILES,
                 "        sb_store_tile(a.y# + first * N, tile#, rows * N);\n");
     text_buf_format(buf, "        %s\n    }\n}\n", words->barrier);
@@ -341,10 +363,9 @@ static void print_loop(CudaEmit *e, TextBuf *buf) {
     print_pack(e, buf);
     text_buf_add(buf, TEXT("        }\n    }\n"));
     if (!kernel->shape && kernel->width > 1) {
-        text_buf_add(buf, TEXT("    for (i64 at = whole + first; at < count; at += step)\n"
-                               "        if ("));
-        print_call(e, buf, false);
-        text_buf_add(buf, TEXT(") a.status[at] = *a.some = 1;\n"));
+        text_buf_add(buf, TEXT("    for (i64 at = whole + first; at < count; at += step) {\n"));
+        print_row(e, buf);
+        text_buf_add(buf, TEXT("    }\n"));
     }
     text_buf_add(buf, TEXT("}\n"));
 }

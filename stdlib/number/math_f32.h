@@ -33,7 +33,7 @@ typedef union SbBits64 {
 // 2^k, which is normal.
 static inline double sb_two_to(double k) {
     SbBits64 power;
-    power.bits = (uint64_t)((int64_t)k + 1023) << 52;
+    power.bits = (uint64_t)((int)k + 1023) << 52;
     return power.value;
 }
 
@@ -90,9 +90,18 @@ float sb_tanh_f32(float x) {
 
 // ---- logarithms ---------------------------------------------------------------------------------
 
+// 1 / d for d from 1.7 to 2.42: a line within 1.5 %, and three of Newton's steps. A division of f64
+// takes more time, on GPUs many times as much.
+static inline double sb_inverse(double d) {
+    double near = __builtin_fma(-0x1.e98138p-3, d, 0x1.f859fcp-1);
+    near = __builtin_fma(near, __builtin_fma(-d, near, 1), near);
+    near = __builtin_fma(near, __builtin_fma(-d, near, 1), near);
+    return __builtin_fma(near, __builtin_fma(-d, near, 1), near);
+}
+
 // log m = 2 (s + s^3/3 + s^5/5 + ...), s = f / (2 + f), f = m - 1, for m from 0.7 to 1.42.
 static inline double sb_series_log1p(double f) {
-    double s = f / (2 + f), z = s * s, sum = 1.0 / 17;
+    double s = f * sb_inverse(2 + f), z = s * s, sum = 1.0 / 17;
     sum = __builtin_fma(sum, z, 1.0 / 15);
     sum = __builtin_fma(sum, z, 1.0 / 13);
     sum = __builtin_fma(sum, z, 1.0 / 11);
@@ -110,7 +119,7 @@ static inline double sb_split(double x, double *k) {
     is.value = x;
     m.bits = (is.bits & 0xfffffffffffffu) | (uint64_t)1023 << 52;
     bool large = m.value > 0x1.6a09e667f3bcdp+0;
-    *k = (double)((int64_t)(is.bits >> 52) - 1023 + large);
+    *k = (double)((int)(is.bits >> 52) - 1023 + large);
     return large ? 0.5 * m.value : m.value;
 }
 

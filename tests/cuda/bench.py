@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench.py [ROUNDS]: kernels of tests/cuda/bench on a GPU, beside a copy, torch and CuPy.
+"""bench.py [ROUNDS [NAME...]]: kernels of tests/cuda/bench on a GPU, beside a copy, torch and CuPy.
 
 Needs build/gpu (device.py build), the CUDA driver and torch. The kernel of a program is loaded from its cubin
 and launched as a job launches it. All contenders of a row work on the same memory, which is larger than the
@@ -203,7 +203,7 @@ def main():
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     torch.zeros(1, device="cuda")
     driver = Driver()
-    for name in ROWS:
+    for name in sys.argv[2:] or ROWS:
         run_row(torch, driver, name, rounds)
         torch.cuda.empty_cache()
 
