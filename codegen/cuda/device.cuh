@@ -88,23 +88,28 @@ SB_FN f64 sb_f64_of(u64 bits) {
     return as.value;
 }
 
-// x / c, where r is the float nearest to 1 / c. Two steps of Newton's bring the quotient to the nearest
-// float (Markstein 1990, theorem 8) where neither they nor the rest leaves the normal numbers: with
-// |c| from 2^-26 to 2^26 and a significand that is not all ones. Other x go the long way.
-SB_FN f32 sb_over_whole(f32 x, f32 c, f32 r) {
+// x / c, where r is the float nearest to 1 / c. A step of Newton's brings a quotient that is the nearest
+// float, or one beside it, to the nearest (Markstein 1990, theorem 8) where neither it nor the rest
+// leaves the normal numbers: with |c| from 2^-26 to 2^26 and a significand that is not all ones. Two
+// steps bring any quotient there. Zero is +0.
+template <int steps> SB_FN f32 sb_over_near(f32 x, f32 c, f32 r) {
     f32 q = x * r;
-    q = fmaf(fmaf(-c, q, x), r, q);
-    return fmaf(fmaf(-c, q, x), r, q);
+    for (int i = 0; i < steps; i++) q = fmaf(fmaf(-c, q, x), r, q);
+    return q;
 }
 
-// Of x that go the long way bit 1 of `far` is set. The caller then takes the other form for them, so
-// that nothing branches between its loads.
-template <bool is_far> SB_FN f32 sb_over(f32 x, f32 c, f32 r, u8 &far) {
+// Zero may be -0, whose sign the steps lose.
+template <int steps> SB_FN f32 sb_over_signed(f32 x, f32 c, f32 r) {
+    return copysignf(sb_over_near<steps>(x, c, r), x * r);
+}
+
+// Of x that are neither zero nor of a size from 2^-70 to 2^90 bit 1 of `far` is set. The caller then
+// takes the other form for them, so that nothing branches between its loads.
+template <bool is_far, int steps> SB_FN f32 sb_over(f32 x, f32 c, f32 r, u8 &far) {
     if (is_far) return x / c;
     const u32 size = sb_bits(x) & 0x7fffffffu, least = 0x1c800000u, most = 0x6c800000u;
-    // 2^-70 to 2^90, or zero, whose sign the steps lose.
     far |= (size - least > most - least && size != 0) << 1;
-    return copysignf(sb_over_whole(x, c, r), x * r);
+    return sb_over_signed<steps>(x, c, r);
 }
 
 SB_FN u8 sb_nan(f64 x) { return x != x; }

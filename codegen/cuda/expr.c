@@ -81,17 +81,17 @@ static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
 
 Text cuda_index(CudaEmit *e, Text value) { return declare(e, "i32", 'i', e->names++, value); }
 
-static const Const *item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
+const Const *cuda_item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
     return x->op == EXPR_LIST ? &graph_at(e->plan->graph, x->args[i])->value : &x->value.items[i];
 }
 
-static uint32_t item_count(const Expr *x) {
+uint32_t cuda_item_count(const Expr *x) {
     return x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
 }
 
 // An item, or the f32 nearest to its inverse.
 static void print_item(const CudaEmit *e, TextBuf *buf, const Expr *x, uint32_t i, bool inverse) {
-    Const item = *item_at(e, x, i);
+    Const item = *cuda_item_at(e, x, i);
     if (inverse) item.f = (float)(1 / item.f);
     print_constant(buf, x->type->elem, &item);
 }
@@ -102,10 +102,10 @@ enum { CHOICES_MAX = 4 };
 static Text choice(CudaEmit *e, const Expr *x, Text which, bool inverse) {
     TextBuf buf = {0};
     text_buf_char(&buf, '(');
-    for (uint32_t i = 0; i < item_count(x); i++) {
-        if (i + 1 < item_count(x)) text_buf_format(&buf, "%.*s == %u ? ", TEXT_ARG(which), i);
+    for (uint32_t i = 0; i < cuda_item_count(x); i++) {
+        if (i + 1 < cuda_item_count(x)) text_buf_format(&buf, "%.*s == %u ? ", TEXT_ARG(which), i);
         print_item(e, &buf, x, i, inverse);
-        text_buf_add(&buf, i + 1 < item_count(x) ? TEXT(" : ") : TEXT(")"));
+        text_buf_add(&buf, i + 1 < cuda_item_count(x) ? TEXT(" : ") : TEXT(")"));
     }
     return text_buf_take(&buf, e->arena);
 }
@@ -115,7 +115,7 @@ static Text array(CudaEmit *e, const Expr *x, Text which, bool inverse) {
     unsigned number = e->names++;
     text_buf_format(&e->tables, "%s %s " CUDA_NAME "_t%u[] = {", e->dialect->table,
                     cuda_type(x->type->elem), number);
-    for (uint32_t i = 0; i < item_count(x); i++) {
+    for (uint32_t i = 0; i < cuda_item_count(x); i++) {
         if (i) text_buf_add(&e->tables, TEXT(", "));
         print_item(e, &e->tables, x, i, inverse);
     }
@@ -130,19 +130,19 @@ static bool is_constant_list(const CudaEmit *e, const Expr *x) {
     return constant;
 }
 
-static bool is_table(const CudaEmit *e, const Expr *x) {
+bool cuda_is_table(const CudaEmit *e, const Expr *x) {
     return (x->op == EXPR_LIST && is_constant_list(e, x)) || (x->op == EXPR_CONST && x->type->kind == TYPE_TENSOR);
 }
 
 // The value of a constant tensor at the element, or its inverse.
 static Text table(CudaEmit *e, const Expr *x, bool inverse) {
     Text at = cuda_element(e->arena, x->type, &e->place);
-    if (item_count(x) > CHOICES_MAX) return array(e, x, at, inverse);
+    if (cuda_item_count(x) > CHOICES_MAX) return array(e, x, at, inverse);
     return choice(e, x, cuda_index(e, at), inverse);
 }
 
 static CudaValue constant(CudaEmit *e, const Expr *x) {
-    if (is_table(e, x)) return (CudaValue){table(e, x, false), {0}, {0}};
+    if (cuda_is_table(e, x)) return (CudaValue){table(e, x, false), {0}, {0}};
     TextBuf buf = {0};
     print_constant(&buf, x->type, &x->value);
     return (CudaValue){text_buf_take(&buf, e->arena),
@@ -247,40 +247,47 @@ static bool has_inverse(float divisor) {
            fabsf(mantissa) != 0x1.fffffep-1f;
 }
 
-static bool divides_by_constants(const CudaEmit *e, const Expr *x) {
+bool cuda_divides_by_constants(const CudaEmit *e, const Expr *x) {
     const Expr *by = x->op == EXPR_DIV ? graph_at(e->plan->graph, x->args[1]) : nullptr;
     if (!by || type_element(x->type)->kind != TYPE_F32) return false;
-    if (!is_table(e, by))
+    if (!cuda_is_table(e, by))
         return by->op == EXPR_CONST && !by->value.is_null && has_inverse((float)by->value.f);
-    for (uint32_t i = 0; i < item_count(by); i++)
-        if (!has_inverse((float)item_at(e, by, i)->f)) return false;
+    for (uint32_t i = 0; i < cuda_item_count(by); i++)
+        if (!has_inverse((float)cuda_item_at(e, by, i)->f)) return false;
     return true;
 }
 
-// Is it a float made of so small an integer that its quotient is a normal number?
-static bool is_whole_number(const CudaEmit *e, ExprId id) {
-    const Expr *x = graph_at(e->plan->graph, id);
-    if (x->op != EXPR_CAST && x->op != EXPR_WIDEN) return false;
-    const Type *from = type_base(type_element(graph_at(e->plan->graph, x->args[0])->type));
-    return type_is_integer(from) && type_bits(from) <= 16;
+// How many of Newton's steps bring a quotient to the nearest float: one where the inverse is so
+// near that the first quotient is the nearest float or one beside it.
+static int steps_of(const CudaEmit *e, const Expr *by) {
+    bool table = cuda_is_table(e, by), near = true;
+    for (uint32_t i = 0; i < (table ? cuda_item_count(by) : 1); i++) {
+        float c = (float)(table ? cuda_item_at(e, by, i)->f : by->value.f), r = (float)(1 / (double)c);
+        near &= fabs((double)r * c - 1) <= 0x1p-25;
+    }
+    return near ? 1 : 2;
 }
 
-static CudaValue divide(CudaEmit *e, const Expr *x, const CudaValue *args) {
+static CudaValue divide(CudaEmit *e, uint32_t member, const Expr *x, const CudaValue *args) {
     const Expr *by = graph_at(e->plan->graph, x->args[1]);
     TextBuf buf = {0};
     Text inverse;
-    if (is_table(e, by)) {
+    if (cuda_is_table(e, by)) {
         inverse = table(e, by, true);
     } else {
         print_float(&buf, type_base(by->type), (float)(1 / by->value.f));
         inverse = text_buf_take(&buf, e->arena);
     }
-    bool whole = is_whole_number(e, x->args[0]);
+    CudaRange range = cuda_range(e, member, x->args[0]);
+    bool far = !(range.least >= 0x1p-70 && range.most <= 0x1p90);
+    const char *form = far ? "sb_over<is_far, %d>" : range.minus ? "sb_over_signed<%d>"
+                                                                 : "sb_over_near<%d>";
+    char name[32];
+    snprintf(name, sizeof name, form, steps_of(e, by));
     CudaValue out = {.valid = args[0].valid, .raise = args[0].raise};
-    out.value = text_format(e->arena, "%s(%.*s, %.*s, %.*s%s)",
-                            whole ? "sb_over_whole" : "sb_over<is_far>", TEXT_ARG(args[0].value),
-                            TEXT_ARG(args[1].value), TEXT_ARG(inverse), whole ? "" : ", far");
-    e->has_far |= !whole;
+    out.value = text_format(e->arena, "%s(%.*s, %.*s, %.*s%s)", name, TEXT_ARG(args[0].value),
+                            TEXT_ARG(args[1].value), TEXT_ARG(inverse), far ? ", far" : "");
+    e->has_far |= far;
     return out;
 }
 
@@ -349,7 +356,8 @@ static CudaValue handle(CudaEmit *e, const Expr *x, const CudaValue *args) {
     return out;
 }
 
-static CudaValue operate(CudaEmit *e, const Expr *x, const CudaValue *args) {
+static CudaValue operate(CudaEmit *e, uint32_t member, const Expr *x,
+                         const CudaValue *args) {
     switch ((int)x->op) {
     case EXPR_CALL: return call(e, x, args);
     case EXPR_AND: case EXPR_OR: return logic(e, x, args);
@@ -368,7 +376,7 @@ static CudaValue operate(CudaEmit *e, const Expr *x, const CudaValue *args) {
         return out;
     }
     default:
-        return divides_by_constants(e, x) ? divide(e, x, args) : by_template(e, x, args);
+        return cuda_divides_by_constants(e, x) ? divide(e, member, x, args) : by_template(e, x, args);
     }
 }
 
@@ -385,7 +393,7 @@ static CudaValue compute(CudaEmit *e, uint32_t member, const Expr *x) {
     if (cuda_is_layout(x)) return cuda_layout(e, member, x);
     CudaValue *args = arena_new_array(e->arena, CudaValue, x->arg_count + 1);
     for (uint32_t i = 0; i < x->arg_count; i++) args[i] = cuda_value(e, member, x->args[i]);
-    return declare_all(e, x, operate(e, x, args));
+    return declare_all(e, x, operate(e, member, x, args));
 }
 
 CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id) {

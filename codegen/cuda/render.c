@@ -10,6 +10,8 @@
 
 #include "codegen/build/cache.h"
 
+#include <math.h>
+
 enum {
     LANE_BYTES = 16,     // What a lane loads at once of the widest column.
     LANE_NODES = 256,    // Operations that a lane does at once: more would not stay in registers.
@@ -85,9 +87,12 @@ static void give(CudaEmit *e, KernelItem from, const Type *type, const CudaValue
 }
 
 // Two kinds of processors give a NaN other bits.
-static void judge_nan(Item *to, const Type *type, const CudaValue *is) {
+static void judge_nan(Item *to, uint32_t member, ExprId id, const CudaValue *is) {
+    const Type *type = graph_at(to->e->plan->graph, id)->type;
     Text valid = is->valid.len ? is->valid : TEXT("1");
-    if (!type_is_float(type_base(type_element(type)))) return;
+    if (!type_is_float(type_base(type_element(type))) ||
+        cuda_range(to->e, member, id).most < INFINITY)
+        return;
     judge(to, text_format(to->e->arena, "(%.*s & sb_nan(%.*s))", TEXT_ARG(valid),
                           TEXT_ARG(is->value)));
 }
@@ -102,7 +107,7 @@ static void compute_list(Item *to, uint32_t m, uint32_t i, bool output) {
         judge(to, is.raise);
         if (!output) continue;
         text_buf_format(&e->body, "    y%zu[%u] = %.*s;\n", at, k, TEXT_ARG(is.value));
-        judge_nan(to, x->type, &is);
+        judge_nan(to, m, x->args[k], &is);
     }
 }
 
@@ -119,7 +124,7 @@ static void compute_item(void *self, uint32_t m, uint32_t i, bool output) {
     judge(to, is.raise);
     if (!output) return;
     give(e, (KernelItem){m, i}, type, &is);
-    judge_nan(to, type, &is);
+    judge_nan(to, m, id, &is);
 }
 
 static void compute_filters(Item *to) {

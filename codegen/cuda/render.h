@@ -70,6 +70,26 @@ Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place);
 CudaPlace cuda_own_place(Arena *arena, const Type *shape);
 void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width);
 
+// ---- constants ----------------------------------------------------------------------------------
+
+// Is it a constant tensor, and what is in it?
+bool cuda_is_table(const CudaEmit *e, const Expr *x);
+uint32_t cuda_item_count(const Expr *x);
+const Const *cuda_item_at(const CudaEmit *e, const Expr *x, uint32_t i);
+// Is it a division of f32 by constants whose inverses are enough for it?
+bool cuda_divides_by_constants(const CudaEmit *e, const Expr *x);
+
+// ---- ranges (range.c) ---------------------------------------------------------------------------
+
+// Of an expression of f32: it is zero, or from `least` to `most` in size. Where nothing is known, most
+// is infinite.
+typedef struct CudaRange {
+    double least, most;
+    bool   minus;  // It may be -0.
+} CudaRange;
+
+CudaRange cuda_range(const CudaEmit *e, uint32_t member, ExprId id);
+
 // ---- layouts (layout.c) -------------------------------------------------------------------------
 
 bool cuda_is_layout(const Expr *x);

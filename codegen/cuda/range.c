@@ -1,0 +1,86 @@
+// How large and how small floats can be: those that are made of short integers and constants need
+// no care for overflow, for NaN and for the long way of a division.
+//
+//   f32(img) / 255.0 - 0.485    img: u8    ─▶  0, or 2^-32 to 1
+//
+// The least size of a sum is a unit in the last place of the smallest number that goes into it:
+// both are multiples of it.
+#include "codegen/cuda/render.h"
+
+#include <math.h>
+
+static const CudaRange unknown = {0, INFINITY, true};
+
+// The unit in the last place of the least f32 of the range.
+static double unit(CudaRange of) { return ldexp(1, ilogb(of.least) - 23); }
+
+// What it is after it has been rounded once; unknown where it leaves the normal numbers.
+static CudaRange rounded(double least, double most, bool minus) {
+    if (!(least * 0.5 >= 0x1p-100 && most * 2 <= 0x1p100)) return unknown;
+    return (CudaRange){least * (1 - 0x1p-20), most * (1 + 0x1p-20), minus};
+}
+
+static CudaRange of_constant(const Const *value) {
+    double size = fabs(value->f);
+    if (value->is_null || !(size <= 0x1p90) || (size != 0 && size < 0x1p-90)) return unknown;
+    return (CudaRange){size == 0 ? 1 : size, size, size == 0 && signbit(value->f)};
+}
+
+static CudaRange of_constants(const CudaEmit *e, const Expr *x) {
+    CudaRange all = {INFINITY, 0, false};
+    for (uint32_t i = 0; i < cuda_item_count(x); i++) {
+        CudaRange one = of_constant(cuda_item_at(e, x, i));
+        all.least = fmin(all.least, one.least);
+        all.most = fmax(all.most, one.most);
+        all.minus |= one.minus;
+    }
+    return all.most < INFINITY ? all : unknown;
+}
+
+static CudaRange of_integer(const Type *from) {
+    if (!type_is_integer(from) || type_bits(from) > 16) return unknown;
+    return (CudaRange){1, ldexp(1, (int)type_bits(from)), false};
+}
+
+static CudaRange of_sum(CudaRange a, CudaRange b, bool minus) {
+    return rounded(fmin(unit(a), unit(b)), a.most + b.most, minus);
+}
+
+static CudaRange of_operator(const CudaEmit *e, const Expr *x, CudaRange a, CudaRange b) {
+    if (!(a.most < INFINITY && b.most < INFINITY)) return unknown;
+    switch ((int)x->op) {
+    case EXPR_ADD: return of_sum(a, b, a.minus && b.minus);
+    case EXPR_SUB: return of_sum(a, b, a.minus);
+    case EXPR_MUL: return rounded(a.least * b.least, a.most * b.most, true);
+    case EXPR_DIV:  // No constant is zero then.
+        if (!cuda_divides_by_constants(e, x)) return unknown;
+        return rounded(a.least / b.most, a.most / b.least, true);
+    default: return unknown;
+    }
+}
+
+static CudaRange of_column(const CudaEmit *e, uint32_t member, uint32_t column) {
+    KernelItem item = plan_kernel_item(e->plan, e->stage, member - 1, column);
+    if (!item.member) return unknown;
+    const Op *op = graph_op_at(e->plan->graph, e->stage->ops[item.member]);
+    return cuda_range(e, item.member, op->project.items[item.column].expr);
+}
+
+CudaRange cuda_range(const CudaEmit *e, uint32_t member, ExprId id) {
+    const Graph *graph = e->plan->graph;
+    const Expr *x = graph_at(graph, id);
+    if (type_base(type_element(x->type))->kind != TYPE_F32 || x->type->nullable) return unknown;
+    if (cuda_is_table(e, x)) return of_constants(e, x);
+    switch ((int)x->op) {
+    case EXPR_CONST: return of_constant(&x->value);
+    case EXPR_COLUMN: return of_column(e, member, x->index);
+    case EXPR_CAST: case EXPR_WIDEN:
+        return of_integer(type_base(type_element(graph_at(graph, x->args[0])->type)));
+    case EXPR_EXPAND: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+        return cuda_range(e, member, x->args[0]);
+    default: break;
+    }
+    if (x->arg_count != 2) return unknown;
+    return of_operator(e, x, cuda_range(e, member, x->args[0]),
+                       cuda_range(e, member, x->args[1]));
+}
