@@ -35,8 +35,8 @@ static bool literal_fits(const Type *own, const Type *want) {
     return own->kind == TYPE_I64 || !type_is_integer(want);
 }
 
-// How well arguments have to fit: as they are, so that f32 stays f32; without a loss; or with numbers
-// written out taking the type of their parameter.
+// How well arguments have to fit: as they are, so that f32 stays f32; without a loss; or with
+// numbers written out taking the type of their parameter.
 typedef enum Fitting { FITS_EXACTLY, FITS, FITS_LOOSELY } Fitting;
 
 static bool fits_fixed(const Type *want, const Type *found, bool flexible, Fitting fitting) {

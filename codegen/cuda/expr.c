@@ -131,7 +131,8 @@ static bool is_constant_list(const CudaEmit *e, const Expr *x) {
 }
 
 bool cuda_is_table(const CudaEmit *e, const Expr *x) {
-    return (x->op == EXPR_LIST && is_constant_list(e, x)) || (x->op == EXPR_CONST && x->type->kind == TYPE_TENSOR);
+    if (x->op == EXPR_LIST) return is_constant_list(e, x);
+    return x->op == EXPR_CONST && x->type->kind == TYPE_TENSOR;
 }
 
 // The value of a constant tensor at the element, or its inverse.
@@ -262,7 +263,8 @@ bool cuda_divides_by_constants(const CudaEmit *e, const Expr *x) {
 static int steps_of(const CudaEmit *e, const Expr *by) {
     bool table = cuda_is_table(e, by), near = true;
     for (uint32_t i = 0; i < (table ? cuda_item_count(by) : 1); i++) {
-        float c = (float)(table ? cuda_item_at(e, by, i)->f : by->value.f), r = (float)(1 / (double)c);
+        float c = (float)(table ? cuda_item_at(e, by, i)->f : by->value.f);
+        float r = (float)(1 / (double)c);
         near &= fabs((double)r * c - 1) <= 0x1p-25;
     }
     return near ? 1 : 2;
@@ -376,7 +378,8 @@ static CudaValue operate(CudaEmit *e, uint32_t member, const Expr *x,
         return out;
     }
     default:
-        return cuda_divides_by_constants(e, x) ? divide(e, member, x, args) : by_template(e, x, args);
+        if (cuda_divides_by_constants(e, x)) return divide(e, member, x, args);
+        return by_template(e, x, args);
     }
 }
 

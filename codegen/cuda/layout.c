@@ -2,8 +2,8 @@
 //
 //   permute x 2 0 1   x at place c1, c2, c0 of its dimensions
 //
-// Nothing is stored between: what stands below a layout is computed at that place, from columns that
-// are loaded there.
+// Nothing is stored between: what stands below a layout is computed at that place, from columns
+// that are loaded there.
 #include "codegen/cuda/render.h"
 
 bool cuda_is_layout(const Expr *x) {

@@ -208,7 +208,8 @@ static void print_arguments(CudaEmit *e, TextBuf *buf) {
 
 typedef enum Columns { INPUTS, OUTPUTS, TILES } Columns;
 
-// A format with the column's type and number, and N for its elements; the same for its column of u8.
+// A format with the column's type T, its number # and its elements N; the same for its column of
+// u8.
 static void each_column(const CudaKernel *kernel, TextBuf *buf, Columns which, const char *text) {
     size_t count = which == INPUTS ? kernel->input_count : kernel->output_count;
     for (size_t i = 0; i < count; i++) {

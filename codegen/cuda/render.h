@@ -18,9 +18,9 @@ typedef struct CudaValue {
 enum { CUDA_RANK_MAX = 8 };
 
 // At which element of which tensor an expression is computed, as a place in each dimension. The
-// first one of a kernel is the lane's own; layouts such as `permute` lead to others. Of the lanes of
-// a pack only the last place differs, if the dimension has whole packs: what depends on the others
-// is computed once.
+// first one of a kernel is the lane's own; layouts such as `permute` lead to others. Of the lanes
+// of a pack only the last place differs, if the dimension has whole packs: what depends on the
+// others is computed once.
 typedef struct CudaPlace {
     const Type *shape;                  // Null: of a kernel over rows.
     Text        at[CUDA_RANK_MAX];      // Names, or numbers.
@@ -63,8 +63,8 @@ size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type);
 // Does each lane take one value of the input for each that it gives, in the same order?
 bool cuda_is_whole(const CudaKernel *kernel, const Type *type);
 
-// The number of the element, of a tensor that broadcasts to the shape of the place, which is computed
-// there.
+// The number of the element, of a tensor that broadcasts to the shape of the place, which is
+// computed there.
 Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place);
 // The lane's own place, by names that cuda_print_own declares.
 CudaPlace cuda_own_place(Arena *arena, const Type *shape);
@@ -81,8 +81,8 @@ bool cuda_divides_by_constants(const CudaEmit *e, const Expr *x);
 
 // ---- ranges (range.c) ---------------------------------------------------------------------------
 
-// Of an expression of f32: it is zero, or from `least` to `most` in size. Where nothing is known, most
-// is infinite.
+// Of an expression of f32: it is zero, or from `least` to `most` in size. Where nothing is known,
+// most is infinite.
 typedef struct CudaRange {
     double least, most;
     bool   minus;  // It may be -0.

@@ -1,9 +1,9 @@
 // What a kernel's text needs to compile for the host: the words of CUDA, and a launch.
 //
-// Blocks run one after the other, in an order that a seed shuffles. Lanes of a block are fibers: each
-// runs until it comes to a barrier or to its end, and then another one does, in an order that is new
-// after each barrier. Memory that a block shares is poisoned when the block begins. So whatever
-// the order, and whatever another block has left, the bytes must be the same.
+// Blocks run one after the other, in an order that a seed shuffles. Lanes of a block are fibers:
+// each runs until it comes to a barrier or to its end, and then another one does, in an order that
+// is new after each barrier. Memory that a block shares is poisoned when the block begins. So
+// whatever the order, and whatever another block has left, the bytes must be the same.
 #pragma once
 
 #include <stdlib.h>
