@@ -1,5 +1,6 @@
 #!/bin/sh
-# gpu.sh [build | run]: kernels on a real GPU. Same bytes as the CPU, then figures beside torch.
+# gpu.sh [build | run [NAME...]]: kernels on a real GPU. Same bytes as the CPU, then figures beside
+# torch. NAMEs are those of cases in tests/cuda/kernels.
 #
 # `build` needs sbc and NVRTC, and no GPU: it leaves build/gpu.tar.xz. `run` needs a GPU with its
 # driver, Python with torch, and that file: neither sbc nor a compiler. Without a word it does what
@@ -14,18 +15,20 @@ build() {
 run() {
     [ -f "$packed" ] && rm -rf build/gpu && { tar -C build -xJf "$packed" || return 2; }
     nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
-    python3 tests/cuda/device.py run || return 1
-    python3 tests/cuda/bench.py
+    python3 tests/cuda/device.py run "$@"
+    status=$?
+    python3 tests/cuda/bench.py || status=1
+    return $status
 }
 
 case ${1:-} in
 build) build ;;
-run) run ;;
+run) shift; run "$@" ;;
 '')
     status=0
     [ -x zig-out/bin/sbc ] && { build || status=1; }
     if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then run || status=1
     else echo "skip: this machine has no GPU"; fi
     exit $status ;;
-*) sed -n '2,6p' "$0"; exit 2 ;;
+*) sed -n '2,7p' "$0"; exit 2 ;;
 esac

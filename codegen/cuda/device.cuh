@@ -103,13 +103,22 @@ template <int steps> SB_FN f32 sb_over_signed(f32 x, f32 c, f32 r) {
     return copysignf(sb_over_near<steps>(x, c, r), x * r);
 }
 
-// Of x that are neither zero nor of a size from 2^-70 to 2^90 bit 1 of `far` is set. The caller then
-// takes the other form for them, so that nothing branches between its loads.
-template <bool is_far, int steps> SB_FN f32 sb_over(f32 x, f32 c, f32 r, u8 &far) {
-    if (is_far) return x / c;
+// One copy of what is hardly ever needed.
+static __device__ __noinline__ f32 sb_over_far(f32 x, f32 c) { return x / c; }
+
+// How x goes that are neither zero nor of a size from 2^-70 to 2^90: the long way at once; or it sets
+// bit 1 of `far`, and the caller takes the form SB_FAR of all after that. The latter is for kernels
+// that load values one by one: nothing branches between these loads.
+enum { SB_AT_ONCE, SB_LATER, SB_FAR };
+
+template <int way, int steps> SB_FN f32 sb_over(f32 x, f32 c, f32 r, u8 &far) {
+    if (way == SB_FAR) return x / c;
     const u32 size = sb_bits(x) & 0x7fffffffu, least = 0x1c800000u, most = 0x6c800000u;
-    far |= (size - least > most - least && size != 0) << 1;
-    return sb_over_signed<steps>(x, c, r);
+    const bool is_far = size - least > most - least && size != 0;
+    f32 q = sb_over_signed<steps>(x, c, r);
+    if (way == SB_LATER) far |= is_far << 1;
+    else if (is_far) q = sb_over_far(x, c);
+    return q;
 }
 
 SB_FN u8 sb_nan(f64 x) { return x != x; }

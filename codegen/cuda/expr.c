@@ -187,6 +187,7 @@ static CudaValue input(CudaEmit *e, uint32_t column, const Type *type) {
         at = text_format(e->arena, "row * %llull + (%.*s)",
                          (unsigned long long)type_elements(type), TEXT_ARG(element));
     }
+    e->reads = true;
     is.value = text_format(e->arena, "sb_read(a.x%zu + %.*s)", i, TEXT_ARG(at));
     if (type->nullable) is.valid = text_format(e->arena, "sb_read(a.x%zun + row)", i);
     return is;
@@ -282,7 +283,7 @@ static CudaValue divide(CudaEmit *e, uint32_t member, const Expr *x, const CudaV
     }
     CudaRange range = cuda_range(e, member, x->args[0]);
     bool far = !(range.least >= 0x1p-70 && range.most <= 0x1p90);
-    const char *form = far ? "sb_over<is_far, %d>" : range.minus ? "sb_over_signed<%d>"
+    const char *form = far ? "sb_over<way, %d>" : range.minus ? "sb_over_signed<%d>"
                                                                  : "sb_over_near<%d>";
     char name[32];
     snprintf(name, sizeof name, form, steps_of(e, by));

@@ -228,7 +228,7 @@ static void each_column(const CudaKernel *kernel, TextBuf *buf, Columns which, c
 static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     text_buf_format(buf, "%s%s u8 " CUDA_NAME "_element(const " CUDA_NAME
                          "_args &a, i64 row, u32 e, u32 k",
-                    e->has_far ? "template <bool is_far> " : "", e->dialect->function);
+                    e->has_far ? "template <int way> " : "", e->dialect->function);
     each_column(e->kernel, buf, INPUTS, ", const T x#");
     each_column(e->kernel, buf, OUTPUTS, ", T &y#");
     each_column(e->kernel, buf, TILES, ", T *y#");
@@ -241,8 +241,15 @@ static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     text_buf_format(buf, ") != 0%s;\n}\n\n", e->has_far ? " | far" : "");
 }
 
-// The call for one row or element: of packs, or of what is left after them. The function has two
-// forms where divisions may have to go the long way.
+// Do divisions that have to go the long way do so after all others?
+static bool is_later(const CudaEmit *e) { return e->has_far && e->reads; }
+
+static const char *first_form(const CudaEmit *e) {
+    return is_later(e) ? "<SB_LATER>" : e->has_far ? "<SB_AT_ONCE>" : "";
+}
+
+// The call for one row or element: of packs, or of what is left after them. The function has forms
+// where divisions may have to go the long way.
 static void print_form(CudaEmit *e, TextBuf *buf, bool packed, const char *form) {
     const CudaKernel *kernel = e->kernel;
     const char *row = kernel->shape ? "row" : packed ? "at + k" : "at";
@@ -257,10 +264,10 @@ static void print_form(CudaEmit *e, TextBuf *buf, bool packed, const char *form)
 // One row by itself.
 static void print_row(CudaEmit *e, TextBuf *buf) {
     text_buf_add(buf, TEXT("            u8 is = "));
-    print_form(e, buf, false, e->has_far ? "<false>" : "");
-    if (e->has_far) {
+    print_form(e, buf, false, first_form(e));
+    if (is_later(e)) {
         text_buf_add(buf, TEXT(";\n            if (is & 2) is = "));
-        print_form(e, buf, false, "<true>");
+        print_form(e, buf, false, "<SB_FAR>");
     }
     text_buf_add(buf, TEXT(";\n            if (is) a.status[at] = *a.some = 1;\n"));
 }
@@ -308,10 +315,10 @@ static void print_pack(CudaEmit *e, TextBuf *buf) {
     each_column(kernel, buf, OUTPUTS, text);
     text_buf_add(buf, TEXT("            u8 some = 0;\n"));
     if (!kernel->shape) text_buf_format(buf, "            SbPack<u8, %u> raised;\n", width);
-    print_lanes(e, buf, e->has_far ? "<false>" : "");
-    if (e->has_far) {
+    print_lanes(e, buf, first_form(e));
+    if (is_later(e)) {
         text_buf_add(buf, TEXT("            if (some & 2) {\n                some = 0;\n"));
-        print_lanes(e, buf, "<true>");
+        print_lanes(e, buf, "<SB_FAR>");
         text_buf_add(buf, TEXT("            }\n"));
     }
     snprintf(text, sizeof text, "            sb_store<T, %u>(a.y# + at, y#);\n", width);

@@ -43,6 +43,7 @@ typedef struct CudaEmit {
     const Dialect  *dialect;
     CudaKernel     *kernel;
     bool            has_far;     // Some divisions may have to go the long way.
+    bool            reads;       // Some values are loaded one by one.
     bool            tiles;       // Lists are put together in shared memory.
     bool            after_rows;  // A kernel over rows has run before and knows bad ones.
     TextBuf         tables;  // Constant tensors.

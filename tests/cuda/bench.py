@@ -194,6 +194,55 @@ def run_row(torch, driver, name, rounds):
           flush=True)
 
 
+# ---- copies beside kernels ------------------------------------------------------------------------
+
+SLOTS, SLOT_BYTES, TURNS = 8, 8 << 20, 24
+
+
+def run_copies(torch, driver, rounds):
+    """GI: slots go round, each with a stream, pinned memory and a kernel between two copies, as the process of a
+    GPU has them (runtime/device/gpu_serve.c). Milliseconds of a round: copies in alone, copies out alone, both, all."""
+    program = Program(torch, driver, "ga_tensor")
+    values = SLOT_BYTES // 4
+    slots = []
+    for _ in range(SLOTS):
+        stream = torch.cuda.Stream()
+        x, y = torch.empty(values, device="cuda"), torch.empty(values, device="cuda")
+        given, taken = torch.rand(values).pin_memory(), torch.empty(values).pin_memory()
+        with torch.cuda.stream(stream):
+            launch = program.bind(values // 1024, {"x": x, "y": y})
+        slots.append((stream, x, y, given, taken, launch))
+    torch.cuda.synchronize()
+
+    def round_of(copies_in, computes, copies_out):
+        for turn in range(TURNS * SLOTS):
+            stream, x, y, given, taken, launch = slots[turn % SLOTS]
+            with torch.cuda.stream(stream):
+                if copies_in:
+                    x.copy_(given, non_blocking=True)
+                if computes:
+                    launch()
+                if copies_out:
+                    taken.copy_(y, non_blocking=True)
+        torch.cuda.synchronize()
+
+    times = {"in": (1, 0, 0), "kernels": (0, 1, 0), "out": (0, 0, 1), "in and out": (1, 0, 1), "all": (1, 1, 1)}
+    best = {name: [] for name in times}
+    for parts in times.values():
+        round_of(*parts)
+    for _ in range(rounds):
+        for name, parts in times.items():
+            begun = time.monotonic()
+            round_of(*parts)
+            best[name].append((time.monotonic() - begun) * 1e3)
+    ms = {name: statistics.median(values) for name, values in best.items()}
+    bound = max(ms["in"], ms["kernels"], ms["out"])
+    print(f"\nGI, {TURNS * SLOTS} times {SLOT_BYTES >> 20} MiB in and out through {SLOTS} slots: in {ms['in']:.1f} ms, "
+          f"kernels {ms['kernels']:.1f} ms, out {ms['out']:.1f} ms, in and out {ms['in and out']:.1f} ms, all "
+          f"{ms['all']:.1f} ms: {bound / ms['all']:.1%} of the longest, {ms['in and out'] / ms['all']:.1%} of copies both "
+          f"ways at once", flush=True)
+
+
 def main():
     import torch
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
@@ -206,6 +255,8 @@ def main():
     for name in sys.argv[2:] or ROWS:
         run_row(torch, driver, name, rounds)
         torch.cuda.empty_cache()
+    if len(sys.argv) <= 2:
+        run_copies(torch, driver, rounds)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""device.py build | run: kernels on a GPU of this machine (tests/gpu.sh calls it).
+"""device.py build | run [NAME...]: kernels on a GPU of this machine (tests/gpu.sh calls it).
 
 `build` needs sbc and NVRTC, and no GPU. It compiles the jobs of tests/cuda/kernels and the programs of
 tests/cuda/bench into build/gpu: 64 MiB at most, to be taken to a machine that has nothing but Python.
 
 `run` needs the CUDA driver and build/gpu. Each job runs over random rows on the CPU and on the GPU, with one
 thread and several, with large and small partitions: the bytes of outputs and rejects have to be the same. A job
-for a GPU warns nobody. With compute-sanitizer on the PATH, kernels run under memcheck and racecheck too.
+for a GPU warns nobody. With compute-sanitizer on the PATH, kernels run under memcheck too, and those with memory
+that lanes share under racecheck: with one thread, as the tool loses count of launches from several.
 """
 import os
 import random
@@ -64,6 +65,7 @@ def build():
     target.write_text(TARGET)
     for case in cases():
         sbc(case, "-o", BUILT / "jobs" / case.stem, nvrtc=nvrtc)
+        (BUILT / "jobs" / f"{case.stem}.cu").write_text(sbc(case, "--dump=cuda", nvrtc=nvrtc))
     for program in programs():
         to = BUILT / "bench" / program.stem
         sbc(program, "-o", to, f"--target={target}", nvrtc=nvrtc)
@@ -96,20 +98,21 @@ def check(case, folder, count):
 
 
 def check_sanitized(case, folder):
-    for tool in ("memcheck", "racecheck"):
+    shares = "SB_SHARED" in (BUILT / "jobs" / f"{case.stem}.cu").read_text()
+    for tool in ("memcheck", "racecheck") if shares else ("memcheck",):
         before = ("compute-sanitizer", f"--tool={tool}", "--error-exitcode=9", "--target-processes=all")
-        done, _ = run_job(BUILT / "jobs" / case.stem, folder, "--device=gpu", before=before)
+        done, _ = run_job(BUILT / "jobs" / case.stem, folder, "--device=gpu", "--threads=1", before=before)
         if done.returncode:
             raise host.Wrong(f"{tool}: exit {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
 
 
-def run():
+def run(names):
     passed = failed = skipped = 0
     sanitizer = shutil.which("compute-sanitizer")
     if not sanitizer:
         skipped += 1
         print("skip sanitizer: compute-sanitizer is not on the PATH")
-    for case in cases():
+    for case in [case for case in cases() if not names or case.stem in names]:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             parts = [lambda count=count: check(case, folder, count) for count in COUNTS]
@@ -127,4 +130,4 @@ def run():
 
 
 if __name__ == "__main__":
-    sys.exit(run() if sys.argv[1:] == ["run"] else build())
+    sys.exit(run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else build())
