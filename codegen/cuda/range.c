@@ -1,5 +1,5 @@
-// How large and how small floats can be. Those that are made of short integers and constants need no
-// care: they never overflow, are never NaN, and are divided the short way.
+// How large and how small floats can be. Those that are made of short integers and constants need
+// no care: they never overflow, are never NaN, and are divided the short way.
 //
 //   f32(img) / 255.0 - 0.485    img: u8    ─▶  0, or 2^-32 to 1
 //
