@@ -133,7 +133,8 @@ test)
     # tests/suites.py sums up what each suite says; every suite runs alone with the same command.
     export ZIG_DEBUG_CMD=1 LLVM
     exec python3 tests/suites.py --alone ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" tests/sanitize.sh \
-        --together tests/commands_test.py tests/oracle/run.sh tests/pyarrow.sh tests/cuda/run.py tests/fuzz/run.sh
+        --together tests/commands_test.py tests/oracle/run.sh tests/pyarrow.sh tests/cuda/run.py tests/fuzz/run.sh \
+        "tests/differential/run.py --gpu --count 24 --seed 500 --processes 1"
     ;;
 demo)
     build

@@ -9,7 +9,8 @@
     part_add(e, (parts), offsetof(Struct, field), (value), sizeof(((Struct *)0)->field))
 
 static const CodegenKernels *kernels_of(const Emit *e, const Stage *stage) {
-    if (!e->options->kernels) return nullptr;
+    // A copy of a stage, as emit_ask makes one, has none and no number.
+    if (!e->options->kernels || !stage->kernels.op_count) return nullptr;
     const CodegenKernels *kernels = &e->options->kernels[stage - e->plan->stages];
     return kernels->unit ? kernels : nullptr;
 }

@@ -472,6 +472,7 @@ void emit_ask(Emit *e, uint32_t index) {
     stage.ops = arena_new_array(e->arena, OpId, whole->op_count);
     stage.op_count = stage.terminal_count = 0;
     stage.columns = (ColumnPart){0};
+    stage.kernels = (KernelPart){0};
     for (uint32_t i = 0; i < whole->op_count; i++)
         if (ways[i]) stage.ops[stage.op_count++] = whole->ops[i];
     stage_function(e, &stage, name, true);

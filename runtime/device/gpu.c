@@ -211,7 +211,9 @@ Gpu *gpu_open(const GpuSetup *setup, char why[GPU_WHY_BYTES]) {
     pthread_mutex_init(&gpu->lock, nullptr);
     size_slots(gpu, setup, &slots);
     bool good = has_kernels(setup->job);
-    if (!good) snprintf(why, GPU_WHY_BYTES, "the job has no kernels: sbc found no NVRTC");
+    if (!good)
+        snprintf(why, GPU_WHY_BYTES,
+                 "the job has no kernels: sbc found no NVRTC, or no step for them");
     // The first one says how many there are.
     for (uint32_t i = 0; i < seen && i < DEVICES_MAX && i < slots && good; i++)
         good = open_device(gpu, i, i ? (slots + seen - 1) / seen : slots, &seen, why);

@@ -18,6 +18,7 @@ It proves arithmetic, nulls, faults, shapes and ends of columns. It proves nothi
 of memory or of speed. --update writes the counts anew.
 """
 import ctypes
+import fcntl
 import json
 import math
 import os
@@ -170,8 +171,18 @@ extern "C" void launch_{name}(const void *args, unsigned blocks, unsigned thread
 """
 
 
+def without_repeats(text):
+    """Two stages may have equal kernels, which have one name."""
+    seen, parts = set(), re.split(r"(?m)^(?=// sb_kernel_\w+: )", text)
+    for part in parts[1:]:
+        name = part.split(":")[0]
+        parts[0] += "" if name in seen else part
+        seen.add(name)
+    return parts[0]
+
+
 def compile_host(text, folder):
-    source = folder / "kernels.cc"
+    source, text = folder / "kernels.cc", without_repeats(text)
     kernels = kernels_of(text)
     source.write_text('#include "tests/cuda/host.h"\n' + text + "".join(MAIN.format(name=k.name) for k in kernels))
     done = run(CLANG, "-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-nostdlib++", "-march=x86-64-v3",
@@ -355,14 +366,20 @@ def check_counts(case, text, update):
 # ---- NVRTC --------------------------------------------------------------------------------------
 
 def find_nvrtc():
-    """(the library, or None; why not)"""
+    """(the library, or None; why not). Suites that look at the same time wait for each other."""
     given = os.environ.get("SBC_NVRTC")
     if given:
         return given, ""
+    (ROOT / "build/cuda").mkdir(parents=True, exist_ok=True)
+    with open(ROOT / "build/cuda/lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return install_nvrtc()
+
+
+def install_nvrtc():
     venv, log = ROOT / "build/cuda/venv", ROOT / "build/cuda/pip.log"
     mark = venv / "installed"
     if not mark.exists() or mark.read_text() != NVRTC:
-        log.parent.mkdir(parents=True, exist_ok=True)
         done = run(sys.executable, "-m", "venv", venv)
         if not done.returncode:
             done = run(venv / "bin/pip", "install", "-q", "--disable-pip-version-check", "--retries", "1", NVRTC)

@@ -55,8 +55,8 @@ def is_key(kind):
 
 
 class Maker:
-    def __init__(self, random, sizes):
-        self.random, self.sizes = random, sizes
+    def __init__(self, random, sizes, gpu=False):
+        self.random, self.sizes, self.gpu = random, sizes, gpu
         self.statements, self.files, self.flows, self.arguments = [], {}, {}, []
         self.params, self.functions, self.batches = [], [], []
         self.large = max(most for _, most in sizes) > 200
@@ -234,7 +234,7 @@ class Maker:
         ways = [self.where] * 3 + [self.derive] * 5 + [self.select, self.drop, self.rename, self.explode, self.group,
                 self.group, self.aggregate, self.sort, self.sort, self.limit, self.skip, self.distinct, self.join,
                 self.join, self.union, self.zip, self.sample, self.shuffle, self.hint, self.repartition,
-                self.window, self.window, self.top, self.pivot, self.unpivot]
+                self.window, self.window, self.top, self.pivot, self.unpivot] + [self.hint] * 15 * self.gpu
         way = self.batch if self.calls and self.chance(0.3) else self.pick(ways)
         step = way(flow)
         if way not in (self.where, self.derive, self.batch, self.select, self.drop, self.rename, self.explode, self.sample,
@@ -623,6 +623,9 @@ class Maker:
         return (f"shuffle seed {self.random.randint(-5, 99)}", [], "")
 
     def hint(self, flow):
+        if self.gpu and self.chance(0.9):
+            steps = [(self.where if self.chance(0.3) else self.derive)(flow) for _ in range(self.random.randint(1, 3))]
+            return ("on gpu {\n", ["\n".join(step_text(step) for step in steps)], "\n}", )
         step = self.derive(flow) if self.chance(0.5) else self.where(flow)
         return (self.pick(("with (batch = 64)", "on cpu", "with (cpus = 1)", "with (concurrency = 2, batch = 5)")) + " { " + step_text(step) + " }", [], "")
 

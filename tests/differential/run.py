@@ -2,9 +2,9 @@
 """run.py: random programs over random data, interpreted and compiled, and killed and gone on with: all ways must
 leave the same bytes.
 
-usage: tests/differential/run.py [--count N] [--seed N] [--processes N] [--keep FOLDER] [--no-shrink]
+usage: tests/differential/run.py [--count N] [--seed N] [--processes N] [--keep FOLDER] [--no-shrink] [--gpu]
 
-Program number k of seed N is that of seed N + k: `--count 1 --seed N+k` runs it alone. A seed fixes the
+With --gpu many steps stand in `on gpu` blocks, and jobs run on a driver without a GPU (tests/cuda). Program number k of seed N is that of seed N + k: `--count 1 --seed N+k` runs it alone. A seed fixes the
 program, its data and the ways it is run in; many seeds together go all ways.
 """
 import argparse
@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 
+import devices
 import pipeline
 import shrink
 import ways
@@ -31,9 +32,9 @@ def sizes_of(seed):
     return HUGE if seed % 100 == 99 else LARGE if seed % 10 == 9 else SMALL
 
 
-def make(seed):
+def make(seed, gpu):
     source = random.Random(seed)
-    return pipeline.Maker(source, sizes_of(seed)).program()
+    return pipeline.Maker(source, sizes_of(seed), gpu).program()
 
 
 def options_of(seed):
@@ -79,25 +80,26 @@ def fusion_of(seed):
     return "--no-fuse" if seed % 3 == 0 else ""
 
 
-def judge(seed, keep, shrinks):
-    """(seed, kind, report); kind is "" if all ways agree."""
+def judge(seed, keep, shrinks, devices):
+    """(seed, kind, report, launched); kind is "" if all ways agree."""
     work = tempfile.mkdtemp(prefix=f"sbc-differential-{seed}-", dir=MEMORY_FOLDER)
     try:
-        program, fusion = make(seed), fusion_of(seed)
+        program, fusion = make(seed, bool(devices)), fusion_of(seed)
         options, lives = fit(options_of(seed), program), fit(lives_of(seed), program)
-        found = ways.Ways(program, os.path.join(work, "all")).difference(options, lives, fusion)
+        judged = ways.Ways(program, os.path.join(work, "all"), devices)
+        found = judged.difference(options, lives, fusion)
         if not found:
-            return seed, "", ""
+            return seed, "", "", judged.launched
         if found[0] != ways.INVALID and shrinks:
             def fails(smaller):
-                again = ways.Ways(smaller, os.path.join(work, "less")).difference(options, lives, fusion)
+                again = ways.Ways(smaller, os.path.join(work, "less"), devices).difference(options, lives, fusion)
                 return bool(again) and again[0] == found[0]
             program = shrink.Shrinker(program, fails).smallest()
-            found = ways.Ways(program, os.path.join(work, "all")).difference(options, lives, fusion) or found
+            found = ways.Ways(program, os.path.join(work, "all"), devices).difference(options, lives, fusion) or found
         if found[0] == ways.INVALID:
             keep = os.path.join(keep, ways.INVALID)
         save(program, os.path.join(keep, str(seed)), found)
-        return seed, *found
+        return seed, *found, False
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -119,19 +121,29 @@ def main():
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "sbc-differential"))
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--gpu", action="store_true")
     options = parser.parse_args()
-    passed, failed, invalid = 0, 0, 0
+    passed, failed, invalid, launched = 0, 0, 0, 0
+    found = devices.Devices() if options.gpu else None
+    if found and not found.nvrtc:
+        print(f"skip kernels: {found.why}\ndifferential: 0 passed, 0 failed, 1 skipped")
+        return 0
     with concurrent.futures.ProcessPoolExecutor(max_workers=options.processes) as pool:
-        tasks = [pool.submit(judge, seed, options.keep, not options.no_shrink)
+        tasks = [pool.submit(judge, seed, options.keep, not options.no_shrink, found)
                  for seed in range(options.seed, options.seed + options.count)]
         for task in concurrent.futures.as_completed(tasks):
-            seed, kind, report = task.result()
+            seed, kind, report, launches = task.result()
+            launched += launches
             passed += not kind
             invalid += kind == ways.INVALID
             failed += bool(kind) and kind != ways.INVALID
             if kind and kind != ways.INVALID:
                 print(f"FAIL differential {seed}: {kind}\n{report}\n  kept in {options.keep}/{seed}", flush=True)
     print(f"differential: {invalid} programs do not compile")
+    if found:
+        print(f"differential: {launched} programs launch kernels")
+        shutil.rmtree(found.folder)
+        failed += not launched and options.count >= 10
     print(f"differential: {passed} passed, {failed} failed, {invalid} skipped")
     return 1 if failed else 0
 

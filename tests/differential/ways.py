@@ -25,6 +25,7 @@ class Found:
         self.code = done.returncode
         said = re.sub(rb"\n?^time .*\n", b"", done.stderr, flags=re.M)
         said = re.sub(rb"^(resume: |warning\[SB8040\]).*\n", b"", said, flags=re.M)
+        said = re.sub(rb"^warning\[SB8090\].* runs on the CPU: (worker processes|the job has no kernels).*\n(  = fix: .*\n)?", b"", said, flags=re.M)
         self.files = {"stdout": done.stdout, "stderr": said}
         for parent, _, names in os.walk(folder):
             for name in names:
@@ -63,8 +64,10 @@ def write_files(program, folder):
 class Ways:
     """One program in a work folder of its own."""
 
-    def __init__(self, program, work):
-        self.program, self.work = program, work
+    def __init__(self, program, work, devices=None):
+        self.program, self.work, self.devices = program, work, devices
+        self.launched = False
+        self.variables = []  # Of jobs with kernels.
         self.records = None
         shutil.rmtree(work, ignore_errors=True)
         os.makedirs(work)
@@ -75,6 +78,8 @@ class Ways:
             shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), called), work)
         # One CPU level: half the time to compile. Every job with all levels runs in tests/e2e.
         self.target = f"--target={os.path.join(ROOT, 'tests', 'least_level.yaml')}"
+        if devices:
+            self.target = devices.options()
 
     def run(self, name, command):
         folder = os.path.join(self.work, name)
@@ -95,7 +100,7 @@ class Ways:
         for life in lives:
             variables = [o for o in life if not o.startswith("-")]
             options = [o for o in life if o.startswith("-")]
-            done = start(["env", "SBC_TEST_COMMIT=1", *variables, job, "--progress=none", "--resume=journal",
+            done = start(["env", "SBC_TEST_COMMIT=1", *self.variables, *variables, job, "--progress=none", "--resume=journal",
                           *options, *self.program.arguments], folder)
             if done.returncode not in (killed, interrupted):
                 break
@@ -113,7 +118,8 @@ class Ways:
     def difference(self, options, lives, fusion):
         """(kind, report) of the first difference; None if all ways agree."""
         job = os.path.join(self.work, "job")
-        done = start([SBC, "p.sbd", "-o", job, self.target, *([fusion] if fusion else [])], self.work)
+        compiling = [f"{name}={value}" for name, value in (self.devices.compiling() if self.devices else {}).items()]
+        done = start(["env", *compiling, SBC, "p.sbd", "-o", job, self.target, *([fusion] if fusion else [])], self.work)
         if done.returncode:
             wrong = self.check()
             return (INVALID, wrong) if wrong else (f"sbc ends with {done.returncode}",
@@ -122,7 +128,12 @@ class Ways:
         if plain.code not in (0, 1):
             return f"reference ends with {plain.code}", plain.files["stderr"].decode(errors="replace")
         found = self.compare("passes", plain, self.interpret("passes", [], self.program.arguments))
-        return found or self.run_and_compare(job, fusion, options, lives, plain)
+        if self.devices:
+            self.variables, wrong = self.devices.running(self.source, self.work, fusion)
+            found = found or (wrong and ("kernels do not compile", wrong))
+        found = found or self.run_and_compare(job, fusion, options, lives, plain)
+        self.launched = os.path.exists(os.path.join(self.work, "launches"))
+        return found
 
     def interpret(self, name, options, arguments):
         return self.run(name, [INTERPRET, *options, self.source, *arguments])
@@ -132,7 +143,7 @@ class Ways:
         for i, option in enumerate(options):
             variables = [o for o in option if not o.startswith("-")]
             option = self.with_least(job, [o for o in option if o.startswith("-")])
-            got = self.run(f"job{i}", ["env", *variables, job, "--progress=none", *option,
+            got = self.run(f"job{i}", ["env", *self.variables, *variables, job, "--progress=none", *option,
                                        *self.program.arguments])
             way = " ".join(["job", fusion, *variables, *option])
             found = self.compare(way, plain, got) or (first and compare_jobs(way, first, got))
