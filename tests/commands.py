@@ -41,6 +41,10 @@ _FORMS = {
     "./bootstrap.sh zig build unit": "./bootstrap.sh zig build -h | grep -w unit",
     "./bootstrap.sh zig build sim": AS_NAMED,
     "./bootstrap.sh zig build programs": AS_NAMED,
+    # Suites that need what another machine has, or a library from outside: as far as a machine without a GPU goes.
+    "tests/gpu.sh": "sh -n tests/gpu.sh",
+    "tests/gpu.sh build": "sh -n tests/gpu.sh",
+    "tests/gpu.sh run": "sh -n tests/gpu.sh",
     "tests/data/fetch.sh": FETCH,
     "examples/resume.sh": AS_NAMED,
     # The compiler.

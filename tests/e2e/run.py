@@ -55,6 +55,8 @@ DIFF_LINES_MAX = 14
 SAID_LINES_MAX = 30  # The report of a sanitizer says in these where it is.
 CRASH = re.compile(rb"^(?:warning\[SB80(?:26|77|79)\]| ).*\n", re.M)  # What is said of a worker that crashes.
 
+NO_KERNELS = re.compile(rb"^warning\[SB0014\]: .*\n", re.M)  # Of programs for a GPU: NVRTC belongs to tests/cuda.
+
 
 class Result:
     """What a run left: files and streams by name, and the exit code."""
@@ -64,7 +66,7 @@ class Result:
         self.code = 0
 
     def add_stream(self, name, body):
-        self.found[name] = self.found.get(name, b"") + body
+        self.found[name] = self.found.get(name, b"") + NO_KERNELS.sub(b"", body)
 
     def add_files(self, folder, inputs):
         for parent, _, names in os.walk(folder):
@@ -173,7 +175,7 @@ class Runner:
                 done = start([SBC, program, "-o", jobs[program], *fusion, *self.levels(fusion)], source, None)
                 messages.add_stream("stderr", done.stderr)
                 messages.code = messages.code or done.returncode
-                jobs[program] = jobs[program], done.stderr
+                jobs[program] = jobs[program], NO_KERNELS.sub(b"", done.stderr)
             if messages.code:
                 messages.finish()
                 yield " ".join(("compile", *fusion)), messages
