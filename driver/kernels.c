@@ -170,10 +170,13 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaTas
                            size_t count) {
     text_buf_format(out, "    %.*s goes over %s, %u at a time\n", TEXT_ARG(kernel->name),
                     kernel->shape ? "elements" : "rows", kernel->width);
-    // A byte more comes back: whether the CPU has to judge the row.
-    text_buf_format(out, "        takes %zu bytes of a row, gives %zu\n",
+    text_buf_format(out, "        takes %zu bytes of a row, gives %zu; one more where the CPU has to\n"
+                         "            judge rows\n",
                     row_bytes(kernel->inputs, kernel->input_count),
-                    row_bytes(kernel->outputs, kernel->output_count) + 1);
+                    row_bytes(kernel->outputs, kernel->output_count));
+    if (kernel->tiled)
+        text_buf_format(out, "        puts lists together in shared memory, %u rows at a time\n",
+                        CUDA_LANES);
     for (size_t t = 0; t < count; t++)
         for (size_t u = 0; u < tasks[t].code.use_count; u++) {
             const CudaUse *use = &tasks[t].code.uses[u];

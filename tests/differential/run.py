@@ -32,7 +32,7 @@ def sizes_of(seed):
     return HUGE if seed % 100 == 99 else LARGE if seed % 10 == 9 else SMALL
 
 
-def make(seed, gpu):
+def make(seed, gpu=False):
     source = random.Random(seed)
     return pipeline.Maker(source, sizes_of(seed), gpu).program()
 
