@@ -170,8 +170,8 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaTas
                            size_t count) {
     text_buf_format(out, "    %.*s goes over %s, %u at a time\n", TEXT_ARG(kernel->name),
                     kernel->shape ? "elements" : "rows", kernel->width);
-    text_buf_format(out, "        takes %zu bytes of a row, gives %zu; one more where the CPU has to\n"
-                         "            judge rows\n",
+    text_buf_format(out, "        takes %zu bytes of a row, gives %zu; one more where the CPU has\n"
+                         "            to judge rows\n",
                     row_bytes(kernel->inputs, kernel->input_count),
                     row_bytes(kernel->outputs, kernel->output_count));
     if (kernel->tiled)
