@@ -176,7 +176,7 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaTas
                     row_bytes(kernel->outputs, kernel->output_count));
     if (kernel->tiled)
         text_buf_format(out, "        puts lists together in shared memory, %u rows at a time\n",
-                        CUDA_LANES);
+                        SB_KERNEL_LANES);
     for (size_t t = 0; t < count; t++)
         for (size_t u = 0; u < tasks[t].code.use_count; u++) {
             const CudaUse *use = &tasks[t].code.uses[u];

@@ -4,7 +4,8 @@
 //   gpu          launches of kernels, by the processes of GPUs
 //   gpu_serve    such a process: the kernels of the job, a stream for each slot
 //   gpu_layout   where columns lie in a slot  gpu_wire  what both sides say to each other
-//   driver       calls of the CUDA driver     gpu_describe  the answer of --devices
+//   driver       calls of the CUDA driver     gpu_choose  which code a GPU runs
+//   gpu_describe the answer of --devices
 //   cpu          what the system says: affinity, quotas and limits of control groups, GPUs
 //
 // Called by runtime/main and runtime/job, which share out the memory of the CPU, and by

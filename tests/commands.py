@@ -45,6 +45,7 @@ _FORMS = {
     "tests/gpu.sh": "sh -n tests/gpu.sh",
     "tests/gpu.sh build": "sh -n tests/gpu.sh",
     "tests/gpu.sh run": "sh -n tests/gpu.sh",
+    "tests/cuda/bench.py jobs": "python3 -m py_compile tests/cuda/bench.py",
     "tests/data/fetch.sh": FETCH,
     "examples/resume.sh": AS_NAMED,
     # The compiler.

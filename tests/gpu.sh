@@ -14,10 +14,12 @@ build() {
 
 run() {
     [ -f "$packed" ] && rm -rf build/gpu && { tar -C build -xJf "$packed" || return 2; }
+    [ -d build/gpu/jobs ] || { echo "gpu.sh: $packed is not there; make it where sbc and NVRTC are: $0 build"; return 2; }
     nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
     python3 tests/cuda/device.py run "$@"
     status=$?
     python3 tests/cuda/bench.py || status=1
+    python3 tests/cuda/bench.py jobs || status=1
     return $status
 }
 

@@ -24,14 +24,13 @@
 #define SBC_CODEGEN_CUDA_H
 
 #include "ir/plan.h"
+#include "runtime/abi/kernel.h"
 
 typedef struct CudaColumn {
     KernelItem  item;  // What gives it: of member 0 a column of the root.
     const Type *type;
     bool        tile;  // Of a kernel over rows: a tensor of numbers that the row lists.
 } CudaColumn;
-
-enum { CUDA_LANES = 256 };  // Of a block.
 
 // What one launch does.
 typedef struct CudaKernel {

@@ -19,8 +19,7 @@ static Text format(const CudaEmit *e, const char *text, Text a, Text b) {
 static Text valid_of(const CudaValue *value) { return value->valid.len ? value->valid : TEXT("1"); }
 static Text raise_of(const CudaValue *value) { return value->raise.len ? value->raise : TEXT("0"); }
 
-// Either may be empty, which is no fault.
-static Text either(const CudaEmit *e, Text a, Text b) {
+Text cuda_either(const CudaEmit *e, Text a, Text b) {
     if (!a.len) return b;
     return b.len && !text_eq(a, b) ? format(e, "(%.*s | %.*s)", a, b) : a;
 }
@@ -81,8 +80,8 @@ static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
 
 Text cuda_index(CudaEmit *e, Text value) { return declare(e, "i32", 'i', e->names++, value); }
 
-const Const *cuda_item_at(const CudaEmit *e, const Expr *x, uint32_t i) {
-    return x->op == EXPR_LIST ? &graph_at(e->plan->graph, x->args[i])->value : &x->value.items[i];
+const Const *cuda_item_at(const Graph *graph, const Expr *x, uint32_t i) {
+    return x->op == EXPR_LIST ? &graph_at(graph, x->args[i])->value : &x->value.items[i];
 }
 
 uint32_t cuda_item_count(const Expr *x) {
@@ -91,7 +90,7 @@ uint32_t cuda_item_count(const Expr *x) {
 
 // An item, or the f32 nearest to its inverse.
 static void print_item(const CudaEmit *e, TextBuf *buf, const Expr *x, uint32_t i, bool inverse) {
-    Const item = *cuda_item_at(e, x, i);
+    Const item = *cuda_item_at(e->plan->graph, x, i);
     if (inverse) item.f = (float)(1 / item.f);
     print_constant(buf, x->type->elem, &item);
 }
@@ -123,16 +122,11 @@ static Text array(CudaEmit *e, const Expr *x, Text which, bool inverse) {
     return text_format(e->arena, CUDA_NAME "_t%u[%.*s]", number, TEXT_ARG(which));
 }
 
-static bool is_constant_list(const CudaEmit *e, const Expr *x) {
-    bool constant = true;
+bool cuda_is_table(const Graph *graph, const Expr *x) {
+    bool constant = x->op == EXPR_LIST || x->op == EXPR_CONST;
     for (uint32_t i = 0; constant && i < x->arg_count; i++)
-        constant = graph_at(e->plan->graph, x->args[i])->op == EXPR_CONST;
-    return constant;
-}
-
-bool cuda_is_table(const CudaEmit *e, const Expr *x) {
-    if (x->op == EXPR_LIST) return is_constant_list(e, x);
-    return x->op == EXPR_CONST && x->type->kind == TYPE_TENSOR;
+        constant = graph_at(graph, x->args[i])->op == EXPR_CONST;
+    return constant && x->type->kind == TYPE_TENSOR;
 }
 
 // The value of a constant tensor at the element, or its inverse.
@@ -143,7 +137,7 @@ static Text table(CudaEmit *e, const Expr *x, bool inverse) {
 }
 
 static CudaValue constant(CudaEmit *e, const Expr *x) {
-    if (cuda_is_table(e, x)) return (CudaValue){table(e, x, false), {0}, {0}};
+    if (cuda_is_table(e->plan->graph, x)) return (CudaValue){table(e, x, false), {0}, {0}};
     TextBuf buf = {0};
     print_constant(&buf, x->type, &x->value);
     return (CudaValue){text_buf_take(&buf, e->arena),
@@ -173,7 +167,9 @@ bool cuda_is_whole(const CudaKernel *kernel, const Type *type) {
     return type->kind == TYPE_TENSOR && type_elements(type) == type_elements(kernel->shape);
 }
 
-static CudaValue input(CudaEmit *e, uint32_t column, const Type *type) {
+// The column of the root that `x` reads.
+static CudaValue input(CudaEmit *e, uint32_t column, const Expr *x) {
+    const Type *type = x->type;
     size_t i = cuda_input(e, column, type);
     CudaValue is = {0};
     if (!e->place.number && cuda_is_whole(e->kernel, type)) {
@@ -190,16 +186,13 @@ static CudaValue input(CudaEmit *e, uint32_t column, const Type *type) {
     e->reads = true;
     is.value = text_format(e->arena, "sb_read(a.x%zu + %.*s)", i, TEXT_ARG(at));
     if (type->nullable) is.valid = text_format(e->arena, "sb_read(a.x%zun + row)", i);
-    return is;
+    return declare_all(e, x, is);
 }
 
 // A column of an earlier step was judged there: its faults are not those of who reads it.
 static CudaValue column(CudaEmit *e, uint32_t member, const Expr *x) {
     KernelItem item = plan_kernel_item(e->plan, e->stage, member - 1, x->index);
-    if (!item.member) {
-        CudaValue is = input(e, item.column, x->type);
-        return is.value.at[0] == 's' ? declare_all(e, x, is) : is;
-    }
+    if (!item.member) return input(e, item.column, x);
     const Op *op = graph_op_at(e->plan->graph, e->stage->ops[item.member]);
     CudaValue is = cuda_value(e, item.member, op->project.items[item.column].expr);
     is.raise = (Text){0};
@@ -236,7 +229,8 @@ static CudaValue by_template(CudaEmit *e, const Expr *x, const CudaValue *args) 
         if (valid.len) out.raise = format(e, "%.*s & (%.*s)", valid, out.raise);
         out.raise = text_format(e->arena, "(%.*s)", TEXT_ARG(out.raise));
     }
-    for (uint32_t i = 0; i < x->arg_count; i++) out.raise = either(e, out.raise, args[i].raise);
+    for (uint32_t i = 0; i < x->arg_count; i++)
+        out.raise = cuda_either(e, out.raise, args[i].raise);
     return out;
 }
 
@@ -249,22 +243,22 @@ static bool has_inverse(float divisor) {
            fabsf(mantissa) != 0x1.fffffep-1f;
 }
 
-bool cuda_divides_by_constants(const CudaEmit *e, const Expr *x) {
-    const Expr *by = x->op == EXPR_DIV ? graph_at(e->plan->graph, x->args[1]) : nullptr;
+bool cuda_divides_by_constants(const Graph *graph, const Expr *x) {
+    const Expr *by = x->op == EXPR_DIV ? graph_at(graph, x->args[1]) : nullptr;
     if (!by || type_element(x->type)->kind != TYPE_F32) return false;
-    if (!cuda_is_table(e, by))
+    if (!cuda_is_table(graph, by))
         return by->op == EXPR_CONST && !by->value.is_null && has_inverse((float)by->value.f);
     for (uint32_t i = 0; i < cuda_item_count(by); i++)
-        if (!has_inverse((float)cuda_item_at(e, by, i)->f)) return false;
+        if (!has_inverse((float)cuda_item_at(graph, by, i)->f)) return false;
     return true;
 }
 
 // How many of Newton's steps bring a quotient to the nearest float: one where the inverse is so
 // near that the first quotient is the nearest float or one beside it.
 static int steps_of(const CudaEmit *e, const Expr *by) {
-    bool table = cuda_is_table(e, by), near = true;
+    bool table = cuda_is_table(e->plan->graph, by), near = true;
     for (uint32_t i = 0; i < (table ? cuda_item_count(by) : 1); i++) {
-        float c = (float)(table ? cuda_item_at(e, by, i)->f : by->value.f);
+        float c = (float)(table ? cuda_item_at(e->plan->graph, by, i)->f : by->value.f);
         float r = (float)(1 / (double)c);
         near &= fabs((double)r * c - 1) <= 0x1p-25;
     }
@@ -275,7 +269,7 @@ static CudaValue divide(CudaEmit *e, uint32_t member, const Expr *x, const CudaV
     const Expr *by = graph_at(e->plan->graph, x->args[1]);
     TextBuf buf = {0};
     Text inverse;
-    if (cuda_is_table(e, by)) {
+    if (cuda_is_table(e->plan->graph, by)) {
         inverse = table(e, by, true);
     } else {
         print_float(&buf, type_base(by->type), (float)(1 / by->value.f));
@@ -301,25 +295,24 @@ static CudaValue call(CudaEmit *e, const Expr *x, const CudaValue *args) {
                     TEXT_ARG(x->fn->symbol));
     for (uint32_t i = 0; i < x->arg_count; i++) {
         text_buf_format(&buf, i ? ", %.*s" : "%.*s", TEXT_ARG(args[i].value));
-        out.raise = either(e, out.raise, args[i].raise);
+        out.raise = cuda_either(e, out.raise, args[i].raise);
     }
     text_buf_char(&buf, ')');
     out.value = text_buf_take(&buf, e->arena);
     return out;
 }
 
-// `which` is 1 where the first value is taken.
-static CudaValue choose(CudaEmit *e, Text which, const CudaValue *one, const CudaValue *other) {
-    CudaValue out = {0};
-    Arena *arena = e->arena;
-    out.value = text_format(arena, "%.*s ? %.*s : %.*s", TEXT_ARG(which), TEXT_ARG(one->value),
-                            TEXT_ARG(other->value));
+static Text choose(CudaEmit *e, Text which, Text one, Text other) {
+    return text_format(e->arena, "(%.*s ? %.*s : %.*s)", TEXT_ARG(which), TEXT_ARG(one),
+                       TEXT_ARG(other));
+}
+
+CudaValue cuda_choose(CudaEmit *e, Text which, const CudaValue *one, const CudaValue *other) {
+    CudaValue out = {.value = choose(e, which, one->value, other->value)};
     if (one->valid.len || other->valid.len)
-        out.valid = text_format(arena, "%.*s ? %.*s : %.*s", TEXT_ARG(which),
-                                TEXT_ARG(valid_of(one)), TEXT_ARG(valid_of(other)));
+        out.valid = choose(e, which, valid_of(one), valid_of(other));
     if (one->raise.len || other->raise.len)
-        out.raise = text_format(arena, "(%.*s ? %.*s : %.*s)", TEXT_ARG(which),
-                                TEXT_ARG(raise_of(one)), TEXT_ARG(raise_of(other)));
+        out.raise = choose(e, which, raise_of(one), raise_of(other));
     return out;
 }
 
@@ -332,7 +325,7 @@ static CudaValue logic(CudaEmit *e, const Expr *x, const CudaValue *args) {
     if (second.len)
         second = format(e, is_and ? "(%.*s ? %.*s : 0)" : "(%.*s ? 0 : %.*s)", args[0].value,
                         second);
-    out.raise = either(e, args[0].raise, second);
+    out.raise = cuda_either(e, args[0].raise, second);
     return out;
 }
 
@@ -353,7 +346,7 @@ static CudaValue handle(CudaEmit *e, const Expr *x, const CudaValue *args) {
         out.raise = text_format(e->arena, "(%.*s ? 3 : 0)", TEXT_ARG(args[0].raise));
         return out;
     }
-    CudaValue out = choose(e, args[0].raise, &args[1], &args[0]);
+    CudaValue out = cuda_choose(e, args[0].raise, &args[1], &args[0]);
     out.raise = text_format(e->arena, "((%.*s & 2) | (%.*s ? %.*s : 0))", TEXT_ARG(args[0].raise),
                             TEXT_ARG(args[0].raise), TEXT_ARG(raise_of(&args[1])));
     return out;
@@ -367,19 +360,19 @@ static CudaValue operate(CudaEmit *e, uint32_t member, const Expr *x,
     case EXPR_IN: return in_list(e, x, args);
     case EXPR_ELSE: return handle(e, x, args);
     case EXPR_IF: case EXPR_CHOOSE: {
-        CudaValue out = choose(e, args[0].value, &args[1], &args[2]);
-        out.raise = either(e, args[0].raise, out.raise);
+        CudaValue out = cuda_choose(e, args[0].value, &args[1], &args[2]);
+        out.raise = cuda_either(e, args[0].raise, out.raise);
         return out;
     }
     case EXPR_COALESCE: {
         CudaValue present = args[0], out;
         present.valid = present.raise = (Text){0};
-        out = choose(e, valid_of(&args[0]), &present, &args[1]);
-        out.raise = either(e, args[0].raise, out.raise);
+        out = cuda_choose(e, valid_of(&args[0]), &present, &args[1]);
+        out.raise = cuda_either(e, args[0].raise, out.raise);
         return out;
     }
     default:
-        if (cuda_divides_by_constants(e, x)) return divide(e, member, x, args);
+        if (cuda_divides_by_constants(e->plan->graph, x)) return divide(e, member, x, args);
         return by_template(e, x, args);
     }
 }
@@ -388,7 +381,7 @@ static CudaValue compute(CudaEmit *e, uint32_t member, const Expr *x) {
     switch ((int)x->op) {
     case EXPR_CONST: return constant(e, x);
     case EXPR_LIST:
-        return is_constant_list(e, x) ? constant(e, x) : cuda_listed(e, member, x);
+        return cuda_is_table(e->plan->graph, x) ? constant(e, x) : cuda_listed(e, member, x);
     case EXPR_PARAM: return param(e, x);
     case EXPR_COLUMN: return column(e, member, x);
     case EXPR_EXPAND: return cuda_value(e, member, x->args[0]);

@@ -100,17 +100,6 @@ static CudaPlace reshaped(CudaEmit *e, const Expr *x) {
     return to;
 }
 
-static CudaValue choose(CudaEmit *e, Text is, CudaValue one, CudaValue other) {
-    CudaValue out = {.value = text_format(e->arena, "(%.*s ? %.*s : %.*s)", TEXT_ARG(is),
-                                          TEXT_ARG(one.value), TEXT_ARG(other.value))};
-    if (!one.raise.len && !other.raise.len) return out;
-    Text first = one.raise.len ? one.raise : TEXT("0");
-    Text second = other.raise.len ? other.raise : TEXT("0");
-    out.raise = text_format(e->arena, "(%.*s ? %.*s : %.*s)", TEXT_ARG(is), TEXT_ARG(first),
-                            TEXT_ARG(second));
-    return out;
-}
-
 // The parts lie one after the other in a dimension: the place there says which one it is. The
 // others are computed at their first place.
 static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x) {
@@ -127,7 +116,7 @@ static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x) {
                                                 begin));
         CudaValue is = value_at(e, member, x->args[i], to);
         Text before = text_format(e->arena, "%.*s < %u", TEXT_ARG(place), begin);
-        out = i == 1 ? is : choose(e, before, out, is);
+        out = i == 1 ? is : cuda_choose(e, before, &out, &is);
         begin += size;
     }
     return out;
@@ -144,12 +133,10 @@ CudaValue cuda_listed(CudaEmit *e, uint32_t member, const Expr *x) {
     Text raise = {0};
     for (uint32_t i = 0; i < x->arg_count; i++) {
         CudaValue is = cuda_value(e, member, x->args[i]);
-        if (is.raise.len)
-            raise = raise.len ? text_format(e->arena, "(%.*s | %.*s)", TEXT_ARG(raise),
-                                            TEXT_ARG(is.raise)) : is.raise;
+        raise = cuda_either(e, raise, is.raise);
         is.raise = (Text){0};
         Text before = text_format(e->arena, "%.*s < %u", TEXT_ARG(element), i);
-        out = i ? choose(e, before, out, is) : is;
+        out = i ? cuda_choose(e, before, &out, &is) : is;
     }
     out.raise = raise;
     return out;

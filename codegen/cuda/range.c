@@ -29,7 +29,7 @@ static CudaRange of_constant(const Const *value) {
 static CudaRange of_constants(const CudaEmit *e, const Expr *x) {
     CudaRange all = {INFINITY, 0, false};
     for (uint32_t i = 0; i < cuda_item_count(x); i++) {
-        CudaRange one = of_constant(cuda_item_at(e, x, i));
+        CudaRange one = of_constant(cuda_item_at(e->plan->graph, x, i));
         all.least = fmin(all.least, one.least);
         all.most = fmax(all.most, one.most);
         all.minus |= one.minus;
@@ -53,7 +53,7 @@ static CudaRange of_operator(const CudaEmit *e, const Expr *x, CudaRange a, Cuda
     case EXPR_SUB: return of_sum(a, b, a.minus);
     case EXPR_MUL: return rounded(a.least * b.least, a.most * b.most, true);
     case EXPR_DIV:  // No constant is zero then.
-        if (!cuda_divides_by_constants(e, x)) return unknown;
+        if (!cuda_divides_by_constants(e->plan->graph, x)) return unknown;
         return rounded(a.least / b.most, a.most / b.least, true);
     default: return unknown;
     }
@@ -70,7 +70,7 @@ CudaRange cuda_range(const CudaEmit *e, uint32_t member, ExprId id) {
     const Graph *graph = e->plan->graph;
     const Expr *x = graph_at(graph, id);
     if (type_base(type_element(x->type))->kind != TYPE_F32 || x->type->nullable) return unknown;
-    if (cuda_is_table(e, x)) return of_constants(e, x);
+    if (cuda_is_table(e->plan->graph, x)) return of_constants(e, x);
     switch ((int)x->op) {
     case EXPR_CONST: return of_constant(&x->value);
     case EXPR_COLUMN: return of_column(e, member, x->index);

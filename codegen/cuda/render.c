@@ -17,7 +17,7 @@ enum {
     LANE_NODES = 256,    // Operations that a lane does at once: more would not stay in registers.
     TURN_BYTES = 32,     // What a lane loads before it uses the first value: at least, if it can.
     TURN_MAX = 4,
-    TILE_BYTES = 160,    // Of a row in shared memory, of which a block of CUDA_LANES has 48 KiB.
+    TILE_BYTES = 160,    // Of a row in shared memory, of which a block of all lanes has 48 KiB.
 };
 
 static const Op *member_op(const CudaEmit *e, uint32_t m) {
@@ -39,10 +39,7 @@ static const Type *shape_of(const Type *type) {
 // them. So lanes go over rows, and put the lists of a block together in shared memory.
 static bool is_list(const Plan *plan, const Op *op, uint32_t i) {
     const Expr *x = graph_at(plan->graph, op->project.items[i].expr);
-    bool constant = true;
-    for (uint32_t k = 0; k < x->arg_count; k++)
-        constant &= graph_at(plan->graph, x->args[k])->op == EXPR_CONST;
-    return x->op == EXPR_LIST && x->type->kind == TYPE_TENSOR && !constant;
+    return x->op == EXPR_LIST && !cuda_is_table(plan->graph, x);
 }
 
 // ---- what a kernel computes ---------------------------------------------------------------------
@@ -337,7 +334,7 @@ static void print_tiles(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     const Dialect *words = e->dialect;
     char text[96];
-    snprintf(text, sizeof text, "    SB_SHARED(T, tile#, %u * N);\n", CUDA_LANES);
+    snprintf(text, sizeof text, "    SB_SHARED(T, tile#, %u * N);\n", SB_KERNEL_LANES);
     text_buf_format(buf, "%s " CUDA_NAME "(%s " CUDA_NAME "_args a) {\n", words->kernel,
                     words->arguments);
     each_column(kernel, buf, TILES, text);

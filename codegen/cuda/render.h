@@ -59,6 +59,11 @@ typedef struct CudaEmit {
 // Appends the statements that compute an expression of the member, as far as they are not there.
 CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id);
 
+// `one` where `which` is 1, else `other`.
+CudaValue cuda_choose(CudaEmit *e, Text which, const CudaValue *one, const CudaValue *other);
+// Does one of two fault? Either may be empty, which is no fault.
+Text cuda_either(const CudaEmit *e, Text a, Text b);
+
 // The place of the kernel's input, which is added if it is new.
 size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type);
 // Does each lane take one value of the input for each that it gives, in the same order?
@@ -74,11 +79,11 @@ void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width);
 // ---- constants ----------------------------------------------------------------------------------
 
 // Is it a constant tensor, and what is in it?
-bool cuda_is_table(const CudaEmit *e, const Expr *x);
+bool cuda_is_table(const Graph *graph, const Expr *x);
 uint32_t cuda_item_count(const Expr *x);
-const Const *cuda_item_at(const CudaEmit *e, const Expr *x, uint32_t i);
+const Const *cuda_item_at(const Graph *graph, const Expr *x, uint32_t i);
 // Is it a division of f32 by constants whose inverses are enough for it?
-bool cuda_divides_by_constants(const CudaEmit *e, const Expr *x);
+bool cuda_divides_by_constants(const Graph *graph, const Expr *x);
 
 // ---- ranges (range.c) ---------------------------------------------------------------------------
 

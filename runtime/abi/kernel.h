@@ -7,6 +7,9 @@
 
 #include "runtime/abi/value.h"
 
+// Lanes of a block. Kernels whose lanes share memory have room for as many.
+enum { SB_KERNEL_LANES = 256, SB_KERNEL_BLOCKS = 8 };  // Blocks of a processor at most.
+
 // A column that kernels read of entries, or that they give.
 typedef struct SbKernelColumn {
     uint32_t offset;      // Of one that is read: where the value lies in the entry.

@@ -52,8 +52,9 @@ struct Gpu {
     char *const    *argv;
     Device          devices[DEVICES_MAX];
     uint32_t        device_count, restarts;
+    uint32_t        slots_each;        // Of each GPU that are used.
     int64_t         slot_bytes, device_memory;
-    Slot           *free;
+    Slot           *free, **free_end;  // Taken at the one end, given back at the other.
     pthread_mutex_t lock;
     int             launch_ms;
     char            why[GPU_WHY_BYTES];
@@ -100,6 +101,7 @@ static bool begin(Device *device, uint32_t *seen, char why[GPU_WHY_BYTES]) {
     int fds[GPU_SLOTS_MAX + 1] = {device->memory_fd};
     char words[96];
     GpuHello hello;
+    device->life++;
     if (!open_sockets(device, fds + 1))
         return snprintf(why, GPU_WHY_BYTES, "there is no socket: %s", strerror(errno)), false;
     snprintf(words, sizeof words, "%u %lld %lld %u", device->number,
@@ -108,7 +110,6 @@ static bool begin(Device *device, uint32_t *seen, char why[GPU_WHY_BYTES]) {
                                                           .variable = gpu_variable, .fds = fds,
                                                           .fd_count = device->slot_count + 1});
     for (uint32_t i = 0; i < device->slot_count; i++) close(fds[i + 1]);
-    device->life++;
     if (error)
         return snprintf(why, GPU_WHY_BYTES, "its process cannot be started: %s", strerror(error)),
                false;
@@ -118,6 +119,12 @@ static bool begin(Device *device, uint32_t *seen, char why[GPU_WHY_BYTES]) {
     memcpy(why, hello.why, GPU_WHY_BYTES);
     *seen = hello.devices;
     return hello.good;
+}
+
+static void give_back(Gpu *gpu, Slot *slot) {
+    slot->next = nullptr;
+    *gpu->free_end = slot;
+    gpu->free_end = &slot->next;
 }
 
 // ---- opening ------------------------------------------------------------------------------------
@@ -155,12 +162,7 @@ static bool open_device(Gpu *gpu, uint32_t number, uint32_t slots, uint32_t *see
     bool good = device->memory != MAP_FAILED;
     for (uint32_t i = 0; i < slots && good; i++) good = open_slot(device, i, columns);
     if (!good) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
-    if (!begin(device, seen, why)) return false;
-    for (uint32_t i = 0; i < slots; i++) {
-        device->slots[i].next = gpu->free;
-        gpu->free = &device->slots[i];
-    }
-    return true;
+    return begin(device, seen, why);
 }
 
 static bool has_kernels(const SbJob *job) {
@@ -169,9 +171,9 @@ static bool has_kernels(const SbJob *job) {
     return false;
 }
 
-// Of a stage whose rows are long one row has to fit.
-static int64_t widest_launch(const SbJob *job) {
-    int64_t most = LAUNCH_BYTES;
+// The bytes of a launch of one row: of the stage with the longest.
+static int64_t least_launch(const SbJob *job) {
+    int64_t most = 0;
     for (uint32_t s = 0; s < job->stage_count; s++) {
         const SbKernels *kernels = job->stages[s].kernels;
         size_t *room = kernels ? calloc(gpu_layout_room(kernels), sizeof *room) : nullptr;
@@ -180,18 +182,40 @@ static int64_t widest_launch(const SbJob *job) {
         if ((int64_t)layout.bytes > most) most = (int64_t)layout.bytes;
         free(room);
     }
-    return most + SLACK_BYTES;
+    return most + GPU_ALIGN;
 }
 
-static void size_slots(Gpu *gpu, const GpuSetup *setup, uint32_t *slots) {
+// One row has to fit, however long it is.
+static int64_t widest_launch(const SbJob *job) {
+    int64_t least = least_launch(job);
+    return (least > LAUNCH_BYTES ? least : LAUNCH_BYTES) + SLACK_BYTES;
+}
+
+// Fewer slots where memory is short, of the host or of a GPU.
+static bool size_slots(Gpu *gpu, const GpuSetup *setup, uint32_t *slots, char why[GPU_WHY_BYTES]) {
     enum : int64_t { PAGE = 4096 };
-    int64_t most = widest_launch(setup->job);
+    int64_t most = widest_launch(setup->job), least = least_launch(setup->job);
     *slots = setup->slots < GPU_SLOTS_MAX ? setup->slots : GPU_SLOTS_MAX;
     if (*slots < 1) *slots = 1;
-    while (*slots > 1 && setup->memory / *slots < SLOT_BYTES_MIN) (*slots)--;
+    while (*slots > 1 && (setup->memory / *slots < SLOT_BYTES_MIN ||
+                          (setup->device_memory && setup->device_memory / *slots < least)))
+        (*slots)--;
     gpu->slot_bytes = setup->memory / *slots < most ? setup->memory / *slots : most;
     if (gpu->slot_bytes < SLOT_BYTES_MIN) gpu->slot_bytes = SLOT_BYTES_MIN;
     gpu->slot_bytes = (gpu->slot_bytes + PAGE - 1) / PAGE * PAGE;
+    if (!setup->device_memory || setup->device_memory >= least) return true;
+    return snprintf(why, GPU_WHY_BYTES,
+                    "--gpu-memory=%lld is too little for one row, which takes %lld",
+                    (long long)setup->device_memory, (long long)least), false;
+}
+
+// GPUs have slots in turn, so that the first launches go to all of them. The first GPU has memory
+// for more than its share where there are others: nobody touches that.
+static void share_slots(Gpu *gpu, uint32_t slots) {
+    gpu->slots_each = (slots + gpu->device_count - 1) / gpu->device_count;
+    for (uint32_t i = 0; i < gpu->slots_each; i++)
+        for (uint32_t d = 0; d < gpu->device_count; d++)
+            if (!gpu->devices[d].lost) give_back(gpu, &gpu->devices[d].slots[i]);
 }
 
 // A test waits for no launch as long as a job does.
@@ -208,16 +232,18 @@ Gpu *gpu_open(const GpuSetup *setup, char why[GPU_WHY_BYTES]) {
     gpu->argv = setup->argv;
     gpu->device_memory = setup->device_memory;
     gpu->launch_ms = wait_of_launch();
+    gpu->free_end = &gpu->free;
     pthread_mutex_init(&gpu->lock, nullptr);
-    size_slots(gpu, setup, &slots);
     bool good = has_kernels(setup->job);
     if (!good)
         snprintf(why, GPU_WHY_BYTES,
                  "the job has no kernels: sbc found no NVRTC, or no step for them");
-    // The first one says how many there are.
-    for (uint32_t i = 0; i < seen && i < DEVICES_MAX && i < slots && good; i++)
-        good = open_device(gpu, i, i ? (slots + seen - 1) / seen : slots, &seen, why);
-    if (good) return gpu;
+    // The first one says how many there are. Of the others one that cannot be used is left out.
+    good = good && size_slots(gpu, setup, &slots, why) && open_device(gpu, 0, slots, &seen, why);
+    for (uint32_t i = 1; i < seen && i < DEVICES_MAX && i < slots && good; i++)
+        if (!open_device(gpu, i, (slots + seen - 1) / seen, &seen, gpu->why))
+            gpu->devices[i].lost = true;
+    if (good) return share_slots(gpu, slots), gpu;
     gpu_close(gpu);
     return nullptr;
 }
@@ -244,27 +270,19 @@ void gpu_close(Gpu *gpu) {
 }
 
 int64_t gpu_bytes(const Gpu *gpu) {
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < gpu->device_count; i++)
-        bytes += gpu->slot_bytes * gpu->devices[i].slot_count;
-    return bytes;
+    return gpu->slot_bytes * gpu->slots_each * gpu->device_count;
 }
 
 // ---- slots --------------------------------------------------------------------------------------
 
-static void give_back(Gpu *gpu, Slot *slot) {
-    slot->next = gpu->free;
-    gpu->free = slot;
-}
-
-// A free slot of a GPU that works.
-static Slot *take_slot(Gpu *gpu) {
+GpuLaunch *gpu_take(Gpu *gpu) {
     pthread_mutex_lock(&gpu->lock);
     Slot *slot = gpu->free;
     while (slot && slot->device->lost) slot = slot->next;  // Nobody asks for those again.
     gpu->free = slot ? slot->next : nullptr;
+    if (!gpu->free) gpu->free_end = &gpu->free;
     pthread_mutex_unlock(&gpu->lock);
-    return slot;
+    return slot ? &slot->launch : nullptr;
 }
 
 static void *address(const Slot *slot, size_t at) { return at ? slot->memory + at : nullptr; }
@@ -288,23 +306,22 @@ static void set_pointers(Slot *slot, const SbKernels *kernels) {
     launch->status = address(slot, layout->status);
 }
 
-GpuLaunch *gpu_begin(Gpu *gpu, GpuLaunch *held, uint32_t stage, int64_t rows) {
+int64_t gpu_rows(const Gpu *gpu, uint32_t stage) {
     const SbKernels *kernels = gpu->job->stages[stage].kernels;
-    Slot *slot = held ? (Slot *)held : take_slot(gpu);
-    if (!slot) return nullptr;
-    gpu_lay(&slot->layout, kernels, rows, slot->room);
-    bool fits = (int64_t)slot->layout.bytes <= gpu->slot_bytes &&
-                gpu_param_words(kernels) <= GPU_PARAMS_MAX;
-    slot->launch.stage = stage;
-    slot->launch.rows = rows;
-    set_pointers(slot, kernels);
-    if (fits) return &slot->launch;
-    if (!held) gpu_end(gpu, &slot->launch);
-    return nullptr;
+    if (gpu_param_words(kernels) > GPU_PARAMS_MAX) return 0;
+    return gpu_rows_within(kernels, gpu->slot_bytes);
 }
 
-void gpu_end(Gpu *gpu, GpuLaunch *launch) {
-    if (!launch) return;
+void gpu_place(GpuLaunch *launch, uint32_t stage, int64_t rows) {
+    Slot *slot = (Slot *)launch;
+    const SbKernels *kernels = slot->device->gpu->job->stages[stage].kernels;
+    launch->stage = stage;
+    launch->rows = rows;
+    gpu_lay(&slot->layout, kernels, rows, slot->room);
+    set_pointers(slot, kernels);
+}
+
+void gpu_give(Gpu *gpu, GpuLaunch *launch) {
     pthread_mutex_lock(&gpu->lock);
     give_back(gpu, (Slot *)launch);
     pthread_mutex_unlock(&gpu->lock);
@@ -375,11 +392,10 @@ static bool ask(Slot *slot, GpuAnswer *answer) {
     return answer->result != GPU_LOST;
 }
 
-GpuResult gpu_run(Gpu *gpu, GpuLaunch *launch, const void *const *params) {
+GpuResult gpu_run(GpuLaunch *launch, const void *const *params) {
     Slot *slot = (Slot *)launch;
     GpuHead *head = (GpuHead *)slot->memory;
     GpuAnswer answer;
-    (void)gpu;
     set_params(slot, params);
     while (join(slot)) {
         head->some = 0;
@@ -395,19 +411,23 @@ GpuResult gpu_run(Gpu *gpu, GpuLaunch *launch, const void *const *params) {
 
 // ---- what became of them ------------------------------------------------------------------------
 
+static uint32_t count_lost(const Gpu *gpu) {
+    uint32_t lost = 0;
+    for (uint32_t i = 0; i < gpu->device_count; i++) lost += gpu->devices[i].lost;
+    return lost;
+}
+
 const char *gpu_lost(Gpu *gpu) {
     pthread_mutex_lock(&gpu->lock);
-    bool lost = true;
-    for (uint32_t i = 0; i < gpu->device_count; i++) lost &= gpu->devices[i].lost;
+    bool lost = count_lost(gpu) == gpu->device_count;
     pthread_mutex_unlock(&gpu->lock);
     return lost ? gpu->why : nullptr;
 }
 
-uint32_t gpu_restarts(Gpu *gpu) {
+GpuFaults gpu_faults(Gpu *gpu) {
     pthread_mutex_lock(&gpu->lock);
-    uint32_t restarts = gpu->restarts;
+    GpuFaults faults = {.restarts = gpu->restarts, .lost = count_lost(gpu)};
+    memcpy(faults.why, gpu->why, sizeof faults.why);
     pthread_mutex_unlock(&gpu->lock);
-    return restarts;
+    return faults;
 }
-
-const char *gpu_trouble(Gpu *gpu) { return gpu->why; }

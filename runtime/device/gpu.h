@@ -6,12 +6,14 @@
 // again: its columns are in the slot still. After that the GPU is lost.
 //
 //   Gpu *gpu = gpu_open(&setup, why);          null: `why` says what is missing
-//   GpuLaunch *launch = gpu_begin(gpu, nullptr, stage, rows);
+//   GpuLaunch *launch = gpu_take(gpu);         null: all slots are taken
+//   gpu_place(launch, stage, rows);
 //   ... fill launch->inputs
-//   gpu_run(gpu, launch, params);              launch->outputs and launch->status are there
-//   gpu_end(gpu, launch);
+//   gpu_run(launch, params);                   launch->outputs and launch->status are there
+//   gpu_give(gpu, launch);
 //
-// Slots of one GPU have streams of their own: copies of one run beside kernels of another.
+// Slots of one GPU have streams of their own: copies of one run beside kernels of another. Slots
+// are taken in turn, so that all GPUs have work.
 #ifndef SBC_RUNTIME_DEVICE_GPU_H
 #define SBC_RUNTIME_DEVICE_GPU_H
 
@@ -30,7 +32,8 @@ typedef struct GpuSetup {
     int64_t      device_memory; // Bytes that they may take of each GPU; 0: any.
 } GpuSetup;
 
-// Starts a process for each GPU, which loads the kernels of all stages.
+// Starts a process for each GPU, which loads the kernels of all stages. One beside the first that
+// cannot be used is left out.
 Gpu *gpu_open(const GpuSetup *setup, char why[GPU_WHY_BYTES]);
 void gpu_close(Gpu *gpu);  // May be null.
 // The bytes of the host that slots take.
@@ -46,22 +49,29 @@ typedef struct GpuLaunch {
     uint8_t  *status;                         // Filled by gpu_run, by row.
 } GpuLaunch;
 
-typedef enum GpuResult { GPU_DONE, GPU_FULL, GPU_LOST } GpuResult;
+// How a launch ends: GPU_FULL where the GPU has no memory for so many rows, GPU_BUSY where no slot
+// is free, GPU_LOST where the GPU of the slot is.
+typedef enum GpuResult { GPU_DONE, GPU_FULL, GPU_BUSY, GPU_LOST } GpuResult;
 
-// Room for the columns of a launch: in the slot of `held`, or where it is null in a free one. Null:
-// they do not fit, or no slot is free. Any thread.
-GpuLaunch *gpu_begin(Gpu *gpu, GpuLaunch *held, uint32_t stage, int64_t rows);
-// GPU_FULL: the GPU has no memory for so many rows. After GPU_LOST no launch is made any more.
-GpuResult gpu_run(Gpu *gpu, GpuLaunch *launch, const void *const *params);
-// The slot is free again. May be null.
-void gpu_end(Gpu *gpu, GpuLaunch *launch);
+// The most rows of the stage that a slot has room for; 0: not one.
+int64_t gpu_rows(const Gpu *gpu, uint32_t stage);
+// A free slot of a GPU that works. Null: there is none. Any thread.
+GpuLaunch *gpu_take(Gpu *gpu);
+// Says where the columns of a launch lie in its slot, for gpu_rows at most.
+void gpu_place(GpuLaunch *launch, uint32_t stage, int64_t rows);
+GpuResult gpu_run(GpuLaunch *launch, const void *const *params);
+void gpu_give(Gpu *gpu, GpuLaunch *launch);
 
 // Why no launch is made any more; null: some GPU works.
 const char *gpu_lost(Gpu *gpu);
-// How often a process was started anew.
-uint32_t gpu_restarts(Gpu *gpu);
-// Why the last one was.
-const char *gpu_trouble(Gpu *gpu);
+
+// What became of GPUs while some of them worked.
+typedef struct GpuFaults {
+    uint32_t restarts, lost;  // Of processes; GPUs.
+    char     why[GPU_WHY_BYTES];  // Of the last fault.
+} GpuFaults;
+
+GpuFaults gpu_faults(Gpu *gpu);
 
 // ---- the process of a GPU -----------------------------------------------------------------------
 

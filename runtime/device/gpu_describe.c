@@ -5,19 +5,6 @@
 
 #include <stdio.h>
 
-const SbKernelCode *gpu_choose(const SbKernels *kernels, unsigned architecture) {
-    const SbKernelCode *best = nullptr;
-    for (uint32_t i = 0; i < kernels->code_count; i++) {
-        const SbKernelCode *code = &kernels->codes[i];
-        bool same = code->architecture / 10 == architecture / 10;
-        if (code->architecture > architecture || (!code->is_ptx && !same)) continue;
-        bool better = !best || (best->is_ptx && !code->is_ptx) ||
-                      (best->is_ptx == code->is_ptx && code->architecture > best->architecture);
-        if (better) best = code;
-    }
-    return best;
-}
-
 static void describe_stages(const SbJob *job, unsigned architecture, Text *out) {
     bool some = false;
     for (uint32_t s = 0; s < job->stage_count; s++) {
@@ -62,6 +49,7 @@ void gpu_describe(const SbJob *job, Text *out) {
     int count = 0;
     if (!driver_open(&driver, why)) {
         sb_text_format(out, "no GPU: %s\n", why);
+        sb_text_format(out, "  = fix: install the driver of NVIDIA; jobs need nothing else\n");
         return;
     }
     if (driver.count(&count) || count < 1) {

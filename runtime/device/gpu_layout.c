@@ -35,6 +35,22 @@ void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *
     layout->bytes = end;
 }
 
+static int64_t row_bytes(const SbKernelColumn *columns, uint32_t count) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += (columns[i].elements ? columns[i].elements : 1) * columns[i].size +
+                 columns[i].nullable;
+    return bytes;
+}
+
+// Each list may end with bytes that nobody uses.
+int64_t gpu_rows_within(const SbKernels *kernels, int64_t bytes) {
+    int64_t row = row_bytes(kernels->inputs, kernels->input_count) +
+                  row_bytes(kernels->outputs, kernels->output_count) + 1;
+    int64_t rest = bytes - GPU_HEAD_BYTES - GPU_ALIGN * (int64_t)gpu_layout_room(kernels);
+    return rest > 0 ? rest / row : 0;
+}
+
 size_t gpu_param_words(const SbKernels *kernels) {
     size_t words = 0;
     for (uint32_t k = 0; k < kernels->count; k++) words += kernels->items[k].param_count;

@@ -23,6 +23,9 @@ size_t gpu_layout_room(const SbKernels *kernels);
 // Lays out a launch of so many rows. The lists are in `room`.
 void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *room);
 
+// The most rows whose layout has so many bytes.
+int64_t gpu_rows_within(const SbKernels *kernels, int64_t bytes);
+
 // The words of the parameters of a stage's kernels, kernel by kernel.
 size_t gpu_param_words(const SbKernels *kernels);
 

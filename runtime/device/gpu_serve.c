@@ -18,10 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum {
-    BLOCK_LANES = 256, BLOCKS_OF_PROCESSOR = 8,
-    ARGUMENT_BYTES = 4096,        // Of a kernel at most.
-};
+enum { ARGUMENT_BYTES = 4096 };  // Of a kernel at most.
 
 typedef struct StageCode {
     CudaModule    *module;
@@ -213,14 +210,14 @@ static int start(const Slot *slot, const GpuAsk *ask, uint32_t k, const GpuLayou
     const SbKernels *kernels = s->job->stages[ask->stage].kernels;
     const SbKernel *kernel = &kernels->items[k];
     int64_t lanes = ask->rows * kernel->elements / kernel->width + 1;
-    int64_t blocks = (lanes + BLOCK_LANES - 1) / BLOCK_LANES;
-    int64_t most = (int64_t)s->processors * BLOCKS_OF_PROCESSOR;
+    int64_t blocks = (lanes + SB_KERNEL_LANES - 1) / SB_KERNEL_LANES;
+    int64_t most = (int64_t)s->processors * SB_KERNEL_BLOCKS;
     Arguments arguments;
     set_arguments(slot, kernels, kernel, ask->rows, layout, params, &arguments);
     void *list[] = {arguments.at};
-    return s->driver.launch(s->stages[ask->stage].functions[k],
-                            (unsigned)(blocks < most ? blocks : most), 1, 1, BLOCK_LANES, 1, 1, 0,
-                            slot->stream, list, nullptr);
+    if (blocks > most) blocks = most;
+    return s->driver.launch(s->stages[ask->stage].functions[k], (unsigned)blocks, 1, 1,
+                            SB_KERNEL_LANES, 1, 1, 0, slot->stream, list, nullptr);
 }
 
 // Bytes for rows come back where one of them is not zero, and are zero again after that.

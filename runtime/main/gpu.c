@@ -39,17 +39,21 @@ bool job_open_gpu(Job *job, uint32_t threads) {
     return true;
 }
 
-// The CPU has gone on where the GPU was lost.
+// The CPU, or another GPU, has gone on where one was lost.
 void job_close_gpu(Job *job) {
     Gpu *gpu = job->machine.gpu;
     if (!gpu) return;
-    uint32_t restarts = gpu_restarts(gpu);
-    const char *lost = gpu_lost(gpu);
-    if (lost && job->ask.options.device != DEVICE_ONLY_GPU)
-        log_warn(&job->log, TROUBLE_GPU_ABSENT, "the GPU was lost, and the CPU went on: %s", lost);
-    else if (restarts && !lost)
-        log_warn(&job->log, TROUBLE_GPU_AGAIN, "a GPU was started anew %u time%s: %s", restarts,
-                 restarts == 1 ? "" : "s", gpu_trouble(gpu));
+    GpuFaults faults = gpu_faults(gpu);
+    bool all = gpu_lost(gpu), only = job->ask.options.device == DEVICE_ONLY_GPU;
+    if (all && !only)
+        log_warn(&job->log, TROUBLE_GPU_ABSENT, "the GPU was lost, and the CPU went on: %s",
+                 faults.why);
+    if (!all && faults.lost)
+        log_warn(&job->log, TROUBLE_GPU_AGAIN, "%u GPU%s lost, and others went on: %s", faults.lost,
+                 faults.lost == 1 ? " was" : "s were", faults.why);
+    else if (!all && faults.restarts)
+        log_warn(&job->log, TROUBLE_GPU_AGAIN, "a GPU was started anew %u time%s: %s",
+                 faults.restarts, faults.restarts == 1 ? "" : "s", faults.why);
     gpu_close(gpu);
     job->machine.gpu = nullptr;
 }

@@ -8,15 +8,7 @@
 
 #include <string.h>
 
-enum : int64_t { LAUNCH_ROWS = 1 << 16, LAUNCH_BYTES = 8 << 20, FEW_ROWS = 64 };
-
-static int64_t row_bytes(const SbKernelColumn *columns, uint32_t count) {
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += (columns[i].elements ? columns[i].elements : 1) * columns[i].size +
-                 columns[i].nullable;
-    return bytes;
-}
+enum : int64_t { LAUNCH_ROWS = 1 << 16, FEW_ROWS = 64 };
 
 // ---- columns ------------------------------------------------------------------------------------
 
@@ -54,55 +46,58 @@ static void take_columns(const SbKernels *kernels, const void *const *rows,
 // ---- launches -----------------------------------------------------------------------------------
 
 void kernel_end(SbTaskState *state) {
-    if (state->launch) gpu_end(state->setup->gpu, state->launch);
+    if (state->launch) gpu_give(state->setup->gpu, state->launch);
     state->launch = nullptr;
     state->task.kernel = (SbKernelRows){0};
 }
 
-// Launches for `rows` rows, or says that they do not fit here or on the GPU.
+static uint32_t stage_of(const TaskSetup *setup) {
+    return (uint32_t)(setup->stage - setup->job->stages);
+}
+
 static GpuResult launch_rows(SbTask *task, int64_t row, int64_t rows) {
     SbTaskState *state = task->state;
     const TaskSetup *setup = state->setup;
-    uint32_t stage = (uint32_t)(setup->stage - setup->job->stages);
-    GpuLaunch *launch = gpu_begin(setup->gpu, state->launch, stage, rows);
-    if (!launch) return GPU_FULL;
-    state->launch = launch;
+    if (!state->launch) state->launch = gpu_take(setup->gpu);
+    if (!state->launch) return gpu_lost(setup->gpu) ? GPU_LOST : GPU_BUSY;
+    GpuLaunch *launch = state->launch;
+    gpu_place(launch, stage_of(setup), rows);
     take_columns(setup->stage->kernels, (const void *const *)task->input.entries + row, launch);
-    GpuResult result = gpu_run(setup->gpu, launch, setup->params);
+    GpuResult result = gpu_run(launch, setup->params);
     if (result == GPU_DONE)
         task->kernel = (SbKernelRows){.first = row, .count = rows, .status = launch->status,
                                       .values = launch->outputs, .valid = launch->outputs_valid};
     return result;
 }
 
-// Where one GPU is lost another one may be there.
-static GpuResult launch_somewhere(SbTask *task, int64_t row, int64_t rows) {
+// Launches for so many rows, or for fewer where the GPU has no room. Where one GPU is lost another
+// one may be there.
+static GpuResult launch(SbTask *task, int64_t row, int64_t rows) {
     const TaskSetup *setup = task->state->setup;
-    GpuResult result = launch_rows(task, row, rows);
-    while (result == GPU_LOST && !gpu_lost(setup->gpu)) {
-        kernel_end(task->state);
+    GpuResult result = GPU_FULL;
+    while (rows > 0 && result == GPU_FULL) {
         result = launch_rows(task, row, rows);
+        if (result == GPU_LOST) kernel_end(task->state);
+        if (result == GPU_LOST && !gpu_lost(setup->gpu)) result = GPU_FULL;
+        else rows /= 2;
     }
     return result;
 }
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 int32_t sb_kernel_fill(SbTask *task, int64_t row) {
     const TaskSetup *setup = task->state->setup;
-    const SbKernels *kernels = setup->stage->kernels;
-    int64_t left = task->input.end - row, rows = kernels->rows ? kernels->rows : LAUNCH_ROWS;
-    int64_t bytes = row_bytes(kernels->inputs, kernels->input_count) +
-                    row_bytes(kernels->outputs, kernels->output_count) + 1;
-    // The CPU judges all rows of the input.
-    task->kernel = (SbKernelRows){.first = row, .count = left};
-    if (!setup->gpu) return SB_OK;
-    if (rows > LAUNCH_BYTES / bytes) rows = LAUNCH_BYTES / bytes;
-    if (rows > left) rows = left;
-    GpuResult result = GPU_FULL;
-    for (; rows > 0 && result == GPU_FULL; rows /= 2) result = launch_somewhere(task, row, rows);
-    // What does not fit, or has no slot, is judged here, a few rows at a time.
-    if (result == GPU_FULL)
-        task->kernel = (SbKernelRows){.first = row, .count = left < FEW_ROWS ? left : FEW_ROWS};
-    if (result != GPU_LOST || !setup->needs_gpu) return SB_OK;
+    int64_t left = task->input.end - row, rows = setup->stage->kernels->rows;
+    GpuResult result = GPU_LOST;
+    if (setup->gpu)
+        result = launch(task, row, least(least(rows ? rows : LAUNCH_ROWS, left),
+                                         gpu_rows(setup->gpu, stage_of(setup))));
+    if (result == GPU_DONE) return SB_OK;
+    // The CPU judges all rows of the input. Of what does not fit, or has no slot, a few at a time.
+    task->kernel = (SbKernelRows){.first = row,
+                                  .count = result == GPU_LOST ? left : least(left, FEW_ROWS)};
+    if (!setup->gpu || result != GPU_LOST || !setup->needs_gpu) return SB_OK;
     // It is no lack of memory, after which the rows would come again.
     task->kernel = (SbKernelRows){0};
     task->failure = (SbFailure){.site = UINT32_MAX, .fault = SB_FAULT_EXTERN_SAID};

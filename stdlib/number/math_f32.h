@@ -64,8 +64,8 @@ static inline double sb_within(double x, double size) {
 }
 
 float sb_exp_f32(float x) {
-    double k = __builtin_rint(sb_within(x, 120) * 0x1.71547652b82fep+0);
-    double r = __builtin_fma(-k, 0x1.62e42fefa39efp-1, sb_within(x, 120));
+    double near = sb_within(x, 120), k = __builtin_rint(near * 0x1.71547652b82fep+0);
+    double r = __builtin_fma(-k, 0x1.62e42fefa39efp-1, near);
     if (x != x) return x;
     return (float)(sb_two_to(k) * (1 + sb_series_expm1(r)));
 }

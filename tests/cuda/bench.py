@@ -2,20 +2,32 @@
 """bench.py [ROUNDS [NAME...]]: kernels of tests/cuda/bench on a GPU, beside a copy, torch and CuPy.
 
 Needs build/gpu (device.py build), the CUDA driver and torch. The kernel of a program is loaded from its cubin
-and launched as a job launches it. All contenders of a row work on the same memory, which is larger than the
+and launched as a job launches it (runtime/device/gpu_serve.c). All contenders of a row work on the same memory, which is larger than the
 GPU's caches, and take turns; each figure is the median of its turns, by CUDA events. Results are compared.
 Prints one table in Markdown.
+
+bench.py jobs [SHARE]: whole jobs, on the CPU and on the GPU, from npy to npy in memory: their wall time. Needs numpy
+in place of torch. SHARE of 1 takes 2,048 images and 2^26 values.
 """
 import ctypes
+import filecmp
+import os
 import statistics
 import struct
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import run as host
 from device import BUILT
 
-BLOCK_LANES, BLOCKS_OF_PROCESSOR = 256, 8  # As runtime/device/gpu.c launches.
+
+
+def launch_shape():
+    """Lanes of a block and blocks of a processor, as jobs have them."""
+    text = (BUILT / "kernel.h").read_text()
+    return [int(host.re.search(rf"{name} = (\d+)", text)[1]) for name in ("SB_KERNEL_LANES", "SB_KERNEL_BLOCKS")]
 
 
 class Driver:
@@ -23,6 +35,7 @@ class Driver:
 
     def __init__(self):
         self.library = ctypes.CDLL("libcuda.so.1")
+        self.shape = launch_shape()
 
     def call(self, name, *words):
         error = getattr(self.library, name)(*words)
@@ -37,7 +50,7 @@ class Driver:
 
     def launch(self, function, blocks, args, stream):
         words = (ctypes.c_void_p * 1)(ctypes.addressof(args))
-        self.call("cuLaunchKernel", function, blocks, 1, 1, BLOCK_LANES, 1, 1, 0, ctypes.c_void_p(stream), words, None)
+        self.call("cuLaunchKernel", function, blocks, 1, 1, self.shape[0], 1, 1, 0, ctypes.c_void_p(stream), words, None)
 
 
 class Program:
@@ -64,7 +77,8 @@ class Program:
             words += [struct.pack("<Q", columns[column].data_ptr()) for _, _, column, _ in kernel.fields]
             args = ctypes.create_string_buffer(b"".join(words))
             lanes = rows * elements // width + 1
-            blocks = min((lanes + BLOCK_LANES - 1) // BLOCK_LANES, processors * BLOCKS_OF_PROCESSOR)
+            of_block, of_processor = self.driver.shape
+            blocks = min((lanes + of_block - 1) // of_block, processors * of_processor)
             launches.append((function, blocks, args))
         stream = torch.cuda.current_stream().cuda_stream
 
@@ -243,8 +257,41 @@ def run_copies(torch, driver, rounds):
           f"ways at once", flush=True)
 
 
+# ---- whole jobs -----------------------------------------------------------------------------------
+
+def run_jobs(share):
+    import numpy
+    random = numpy.random.default_rng(1)
+    images, values = max(1, int(2048 * share)), max(1, int((1 << 26) * share))
+    inputs = {"gb": random.integers(0, 256, (images, 224, 224, 3), dtype=numpy.uint8),
+              "ga": random.random(values, dtype=numpy.float32) * 8 - 4}
+    print(f"{os.cpu_count()} processors\n\n| job | rows | CPU s | GPU s |\n|---|---:|---:|---:|")
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
+        folder = Path(name)
+        for job, data in inputs.items():
+            numpy.save(folder / "in.npy", data)
+            seconds = {"cpu": [], "gpu": []}
+            for device in ("cpu", "gpu") * 3:
+                begun = time.monotonic()
+                done = host.run(BUILT / "bench" / job, f"--input={folder}/in.npy", f"--output={folder}/{device}.npy",
+                                "--overwrite", f"--device={device}", "--progress=none")
+                seconds[device].append(time.monotonic() - begun)
+                if done.returncode:
+                    raise host.Wrong(f"{job} --device={device} ends with {done.returncode}: {done.stderr[:2000]}")
+            if not filecmp.cmp(folder / "cpu.npy", folder / "gpu.npy", shallow=False):
+                raise host.Wrong(f"{job}: the GPU left other bytes")
+            cpu, gpu = (statistics.median(seconds[device]) for device in ("cpu", "gpu"))
+            print(f"| {job} | {len(data):,} | {cpu:.2f} | {gpu:.2f} |", flush=True)
+
+
 def main():
-    import torch
+    if sys.argv[1:2] == ["jobs"]:
+        run_jobs(float(sys.argv[2]) if len(sys.argv) > 2 else 1)
+        return
+    try:
+        import torch
+    except ImportError:
+        sys.exit("bench.py: there is no torch; `bench.py jobs` needs numpy only")
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     properties = torch.cuda.get_device_properties(0)
     print(f"{properties.name}, {properties.multi_processor_count} processors, torch {torch.__version__}, {rounds} rounds\n")

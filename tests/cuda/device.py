@@ -63,6 +63,7 @@ def build():
     (BUILT / "bench").mkdir()
     target = BUILT / "target.yaml"
     target.write_text(TARGET)
+    shutil.copy(host.ROOT / "runtime/abi/kernel.h", BUILT)  # The shape of launches, for bench.py.
     for case in cases():
         sbc(case, "-o", BUILT / "jobs" / case.stem, nvrtc=nvrtc)
         (BUILT / "jobs" / f"{case.stem}.cu").write_text(sbc(case, "--dump=cuda", nvrtc=nvrtc))
@@ -129,5 +130,12 @@ def run(names):
     return 1 if failed else 0
 
 
+def main():
+    try:
+        return run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else build()
+    except host.Wrong as wrong:
+        return f"device.py: {wrong}"
+
+
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else build())
+    sys.exit(main())

@@ -7,11 +7,12 @@
 //
 //   $FAKE_CUDA_MEMORY   how many bytes there are
 //   $FAKE_CUDA_DEVICES  how many GPUs there are (1)
+//   $FAKE_CUDA_REFUSES  the number of one that cannot be used
 //   $FAKE_CUDA_FAIL=N   launch N of a process fails, and all that comes after it
 //   $FAKE_CUDA_HANG=N   launch N of a process never ends
 //   $FAKE_CUDA_ONCE     a file: where it is there, launches neither fail nor hang; the first that
 //                       does makes it
-//   $FAKE_CUDA_LOG      gets a line for each launch
+//   $FAKE_CUDA_LOG      gets a line for each launch, with the number of its GPU
 //
 // It proves which calls a job makes, with what sizes and in what order. It proves nothing of speed.
 #include <dlfcn.h>
@@ -28,7 +29,7 @@ enum { MEMORY = 2, INVALID = 1, NOT_FOUND = 500, ILLEGAL = 700, GUARD = 256, BLO
 
 static struct { char *memory; size_t bytes; } blocks[BLOCKS_MAX];
 static size_t taken;
-static int launches, broken;
+static int launches, broken, used;  // The last: the GPU of the context.
 static void *kernels;
 
 #define EXPORT __attribute__((visibility("default")))
@@ -84,7 +85,9 @@ EXPORT int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
     return is_device(device) && flags == 4 ? 0 : INVALID;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
-    return *context = &taken, is_device(device) ? 0 : 101;
+    const char *refuses = getenv("FAKE_CUDA_REFUSES");
+    used = device;
+    return *context = &taken, is_device(device) && (!refuses || device != atoi(refuses)) ? 0 : 101;
 }
 EXPORT int cuCtxSetCurrent(void *context) { return context == &taken ? 0 : 201; }
 EXPORT int cuModuleLoadData(void **module, const void *image) {
@@ -258,7 +261,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
     pthread_mutex_lock(&lock);
     FILE *file = log ? fopen(log, "a") : NULL;
     long long rows = *(long long *)arguments[0];
-    if (file) fprintf(file, "launch %u x %u of %lld rows\n", x, block_x, rows);
+    if (file) fprintf(file, "gpu %d: launch %u x %u of %lld rows\n", used, x, block_x, rows);
     if (file) fclose(file);
     Deed *deed = add(stream);
     if (deed) {

@@ -460,12 +460,25 @@ def check_job(case, text, nvrtc):
         done, _, _ = job("--device=gpu", FAKE_CUDA_FAIL="1")
         if done.returncode != 3 or "error[SB8091]" not in done.stderr:
             raise Wrong(f"a fault with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
-        done, launches, left = job("--device=gpu", "--threads=2", "--partition=4KiB", FAKE_CUDA_DEVICES="3")
-        if done.returncode or not launches or left != wanted or "SB81" in done.stderr:
-            raise Wrong(f"three GPUs: exit {done.returncode}: {done.stderr[:2000]}")
-        done, launches, left = job("--device=gpu", "--gpu-memory=40KiB")
-        if done.returncode or left != wanted:
-            raise Wrong(f"--gpu-memory: exit {done.returncode}: {done.stderr[:2000]}")
+        check_devices(job, folder, wanted)
+
+
+def check_devices(job, folder, wanted):
+    """Launches go to all GPUs in turn, but to none that cannot be used."""
+    for refused, there in (("", {"0", "1", "2"}), ("1", {"0", "2"})):
+        done, launches, left = job("--device=gpu", "--threads=2", "--partition=1KiB", FAKE_CUDA_DEVICES="3",
+                                   FAKE_CUDA_REFUSES=refused or "9")
+        used = set(re.findall(r"^gpu (\d):", (folder / "log").read_text(), re.M))
+        said = "warning[SB8117]: 1 GPU was lost, and others went on" in done.stderr
+        if done.returncode or left != wanted or said != bool(refused) or used != there:
+            raise Wrong(f"three GPUs, without {refused}: exit {done.returncode}, {launches} launches on {used}: "
+                        f"{done.stderr[:2000]}")
+    done, launches, left = job("--device=gpu", "--gpu-memory=64KiB")
+    if done.returncode or not launches or left != wanted:
+        raise Wrong(f"--gpu-memory: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
+    done, launches, left = job("--device=auto", "--gpu-memory=1KiB")
+    if done.returncode or launches or left != wanted or "is too little for one row, which takes" not in done.stderr:
+        raise Wrong(f"too little --gpu-memory: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
 
 
 def check_division():
