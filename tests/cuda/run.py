@@ -17,6 +17,7 @@ Each tests/cuda/kernels/*.sbd reads rows, computes in an `on gpu` block and writ
 It proves arithmetic, nulls, faults, shapes and ends of columns. It proves nothing of coalescing, of the order
 of memory or of speed. --update writes the counts anew.
 """
+import array
 import ctypes
 import fcntl
 import json
@@ -481,6 +482,35 @@ def check_devices(job, folder, wanted):
         raise Wrong(f"too little --gpu-memory: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
 
 
+WIDE = """param input: str = "in.npy"
+param output: str = "out.npy"
+read npy(input) as {x: f32[1200000]} | on gpu { derive y = x * 0.5 + 1.0, z = x - 2.0 } | select t = y * z | write npy(output)
+"""
+
+
+def check_wide(nvrtc):
+    """A row that is longer than launches are otherwise goes to the GPU all the same."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "wide.sbd").write_text(WIDE)
+        compile_host(run(SBC, folder / "wide.sbd", "--dump=cuda").stdout, folder)
+        make_driver(folder)
+        done = run(SBC, folder / "wide.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
+        if done.returncode:
+            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+        head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1200000), }".ljust(117) + b"\n"
+        values = array.array("f", [(i % 1000) / 7 for i in range(1200000)]).tobytes()
+        (folder / "in.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + values * 3)
+        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_LOG": f"{name}/log"}
+        for device in ("cpu", "gpu"):
+            done = run(folder / "job", f"--input={name}/in.npy", f"--output={name}/{device}.npy", f"--device={device}",
+                       "--memory=1GiB", "--progress=none", env=env)
+            if done.returncode:
+                raise Wrong(f"long rows, --device={device}: exit {done.returncode}: {done.stderr[:2000]}")
+        if not (folder / "log").exists() or (folder / "cpu.npy").read_bytes() != (folder / "gpu.npy").read_bytes():
+            raise Wrong("long rows: no launch, or other bytes")
+
+
 def check_division():
     """Constant divisors, for all significands of the dividend."""
     with tempfile.TemporaryDirectory() as folder:
@@ -521,9 +551,9 @@ def main():
     if not nvrtc:
         print(f"skip NVRTC: {why}")
     passed = failed = skipped = 0
-    if not words:
+    for part in ([check_division] + ([lambda: check_wide(nvrtc)] if nvrtc else [])) if not words else []:
         try:
-            check_division()
+            part()
             passed += 1
         except Wrong as wrong:
             failed += 1
