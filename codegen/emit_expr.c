@@ -228,6 +228,16 @@ static Value emit_coalesce(Emit *e, Frame *frame, const Expr *x) {
     return emit_choice(e, frame, x, first.valid, (Branches){present, second_arg});
 }
 
+static Value emit_present(Emit *e, Frame *frame, const Expr *x) {
+    Value value = emit_expr(e, frame, x->args[0]);
+    if (!value.valid) return value;
+    Detail name = {emit_bytes(e, x->value.text, "name"), emit_i64(e, (int64_t)x->value.text.len)};
+    emit_fault_if(e, frame, x->span, LLVMBuildNot(e->b, value.valid, ""),
+                  emit_i32(e, SB_FAULT_IS_NULL), name);
+    value.valid = nullptr;
+    return value;
+}
+
 // ---- else handlers ------------------------------------------------------------------------------
 
 static Value else_lane(Emit *e, Frame *frame, const Expr *x, FaultTarget *target) {
@@ -340,6 +350,7 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
     case EXPR_NOT: return emit_not(e, frame, x);
     case EXPR_AND: case EXPR_OR: return emit_and_or(e, frame, x);
     case EXPR_COALESCE: return emit_coalesce(e, frame, x);
+    case EXPR_PRESENT: return emit_present(e, frame, x);
     case EXPR_IF:
         return emit_choice(e, frame, x, first_arg(e, frame, x).a,
                            (Branches){second_arg, third_arg});

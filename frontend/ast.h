@@ -43,6 +43,7 @@ struct AstType {
 
 typedef enum AstExprKind {
     AST_NULL, AST_BOOL,
+    AST_REJECT,     // The right side of `x ?? reject`.
     AST_INT,        // number.text as written without `_`; a size like 8MiB is AST_INT of bytes
     AST_FLOAT,      // 1.5, 1e9
     AST_PERCENT,    // 0.1%: `number` is what it means, 0.001

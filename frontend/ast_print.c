@@ -82,6 +82,7 @@ static void print_head_line(Tree *t, const AstExpr *e) {
     static const char *const handlers[] = {"value", "reject", "fail"};
     switch (e->kind) {
     case AST_NULL: line(t, "null", (Text){0}); break;
+    case AST_REJECT: line(t, "reject", (Text){0}); break;
     case AST_BOOL: line(t, e->boolean ? "true" : "false", (Text){0}); break;
     case AST_INT: line(t, "int", e->text); break;
     case AST_FLOAT: line(t, "float", e->text); break;

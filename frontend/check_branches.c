@@ -107,18 +107,38 @@ Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type
     return result;
 }
 
+static Value needless_coalesce(Checker *checker, const AstExpr *expr, Value left) {
+    Diag *diag = report(checker, DIAG_NEEDLESS_COALESCE, expr->span,
+                        "needless '?\?': %s is never null", type_say(checker, left.type));
+    report_label(checker, diag, expr->a->span, "%s", type_say(checker, left.type));
+    report_fix(checker, diag, "drop '?\?' and what follows it");
+    return left;
+}
+
+// x ?? reject
+static Value check_present(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
+    Value value = check_expr(checker, scope, expr->a, want);
+    if (is_error(value.type)) return value;
+    if (is_null(value.type)) {
+        Diag *diag = report(checker, DIAG_NULL_TYPE, expr->span, "null of which type?");
+        report_label(checker, diag, expr->a->span, "always null");
+        report_fix(checker, diag, "write a value that may be null: a column, or f(x) else null");
+        return error_value(checker);
+    }
+    if (!value.type->nullable) return needless_coalesce(checker, expr, value);
+    Expr payload = {.op = EXPR_PRESENT, .type = type_base(value.type), .span = expr->span,
+                    .value.text = step_label(checker, expr->a->span)};
+    ExprId id = graph_expr(checker->graph, payload, &value.id, 1);
+    return (Value){id, payload.type};
+}
+
 Value check_coalesce(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
+    if (expr->b && expr->b->kind == AST_REJECT) return check_present(checker, scope, expr, want);
     Value sides[2];
     check_pair(checker, scope, expr->a, expr->b, want, sides);
     if (is_error(sides[0].type) || is_error(sides[1].type)) return error_value(checker);
     if (is_null(sides[0].type)) return sides[1];
-    if (!sides[0].type->nullable) {
-        Diag *diag = report(checker, DIAG_NEEDLESS_COALESCE, expr->span,
-                            "needless '?\?': %s is never null", type_say(checker, sides[0].type));
-        report_label(checker, diag, expr->a->span, "%s", type_say(checker, sides[0].type));
-        report_fix(checker, diag, "drop '?\?' and what follows it");
-        return sides[0];
-    }
+    if (!sides[0].type->nullable) return needless_coalesce(checker, expr, sides[0]);
     if (is_null(sides[1].type)) return sides[0];
     const AstExpr *exprs[] = {expr->a, expr->b};
     // The left side without its null meets the right side.
@@ -148,6 +168,8 @@ Value check_else(Checker *checker, Scope *scope, const AstExpr *expr, const Type
         report_label(checker, diag, expr->a->span, "never fails");
         if (values[0].type->nullable && count == 2)
             report_fix(checker, diag, "to replace null write '?\?'");
+        else if (values[0].type->nullable && expr->handler == ELSE_REJECT)
+            report_fix(checker, diag, "to reject null write '?\? reject'");
         else report_fix(checker, diag, "drop 'else' and what follows it");
         return values[0];
     }

@@ -284,6 +284,7 @@ static Value check_kind(Checker *checker, Scope *scope, const AstExpr *expr, con
     case AST_LIST: return check_list(checker, scope, expr, want);
     case AST_STRUCT: return check_struct(checker, scope, expr, want);
     case AST_LAMBDA: return misplaced_lambda(checker, expr);
+    case AST_REJECT:  // `??` takes it.
     case AST_ERROR: return error_value(checker);
     }
     return error_value(checker);

@@ -23,9 +23,11 @@ bool is_flexible(const AstExpr *expr) {
     case AST_BINARY:
         return (expr->op == AST_OP_ADD || expr->op == AST_OP_SUB || expr->op == AST_OP_MUL) &&
                is_flexible(expr->a) && is_flexible(expr->b);
-    case AST_NULL: case AST_BOOL: case AST_DURATION: case AST_STR: case AST_FSTRING: case AST_NAME:
-    case AST_CALL: case AST_FIELD: case AST_INDEX: case AST_IN: case AST_IF: case AST_CASE:
-    case AST_ELSE: case AST_LIST: case AST_STRUCT: case AST_LAMBDA: case AST_ERROR: return false;
+    case AST_NULL: case AST_REJECT: case AST_BOOL: case AST_DURATION: case AST_STR:
+    case AST_FSTRING: case AST_NAME: case AST_CALL: case AST_FIELD: case AST_INDEX: case AST_IN:
+    case AST_IF: case AST_CASE: case AST_ELSE: case AST_LIST: case AST_STRUCT: case AST_LAMBDA:
+    case AST_ERROR:
+        return false;
     }
     return false;
 }
@@ -277,8 +279,8 @@ bool const_of(Checker *checker, ExprId id, Const *value) {
     case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE: case EXPR_NEG: case EXPR_ADD:
     case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV: case EXPR_MOD: case EXPR_EQ:
     case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IS_NULL:
-    case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_IN:
-    case EXPR_ELSE: case EXPR_CAST: case EXPR_TO_F64: case EXPR_CALL: case EXPR_REGEX:
+    case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_PRESENT: case EXPR_IF:
+    case EXPR_IN: case EXPR_ELSE: case EXPR_CAST: case EXPR_TO_F64: case EXPR_CALL: case EXPR_REGEX:
     case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_FIELD: case EXPR_INDEX:
     case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY:
     case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:

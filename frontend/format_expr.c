@@ -257,6 +257,7 @@ static void put_expr(Page *page, const AstExpr *e, bool broken) {
     Span brace = e->span;
     switch (e->kind) {
     case AST_NULL: page_put(page, "null"); break;
+    case AST_REJECT: page_put(page, "reject"); break;
     case AST_BOOL: page_put(page, e->boolean ? "true" : "false"); break;
     case AST_INT:
     case AST_FLOAT:

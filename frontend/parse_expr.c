@@ -436,6 +436,27 @@ static const Infix *find_infix(const Parser *p, const Infix *table, size_t count
     return nullptr;
 }
 
+// Is there `reject` as the right side of `??`? A column of that name stands in backticks.
+static bool at_reject(const Parser *p) {
+    return parser_at_word(p, "reject") && !parser_ahead(p, 1, TOKEN_OPEN_PAREN) &&
+           !parser_ahead(p, 1, TOKEN_DOT);
+}
+
+static bool at_tighter(const Parser *p) {
+    return find_infix(p, products, countof(products)) || find_infix(p, sums, countof(sums));
+}
+
+static AstExpr *parse_reject(Parser *p) {
+    AstExpr *e = new_expr(p, AST_REJECT, start_of(p));
+    parser_take(p);
+    if (at_tighter(p)) {
+        Diag *d = parser_error(p, DIAG_HANDLER_PLACE, start_of(p), "`reject` is no value");
+        diag_label(p->in.diags, d, e->span, "it covers all that `??` does");
+        diag_fix(p->in.diags, d, "put the part before into parentheses: (x ?? reject) + y");
+    }
+    return done(p, e);
+}
+
 // Takes the operator and the operand on its right, which `level` parses.
 static AstExpr *parse_right(Parser *p, AstExpr *left, const Infix *infix,
                             AstExpr *(*level)(Parser *)) {
@@ -450,7 +471,7 @@ static AstExpr *parse_right(Parser *p, AstExpr *left, const Infix *infix,
         diag_fix(p->in.diags, d, "write `%s`", infix->instead);
     }
     parser_take_operator(p);
-    e->b = level(p);
+    e->b = infix->kind == TOKEN_COALESCE && at_reject(p) ? parse_reject(p) : level(p);
     return done(p, e);
 }
 
@@ -716,35 +737,11 @@ AstExpr *parse_expr(Parser *p) {
     return e;
 }
 
-// `lambda x, y: e` of other languages.
-static bool at_foreign_lambda(const Parser *p) {
-    if (!parser_at_word(p, "lambda") || !parser_ahead(p, 1, TOKEN_WORD)) return false;
-    size_t at = 2;
-    while (parser_ahead(p, at, TOKEN_COMMA) && parser_ahead(p, at + 1, TOKEN_WORD)) at += 2;
-    return parser_ahead(p, at, TOKEN_COLON);
-}
-
-// Is there a lambda: NAME "->", or "(" [NAME ("," NAME)*] ")" "->"? Others write `=>`.
-static bool at_lambda(const Parser *p) {
-    if (at_foreign_lambda(p)) return true;
-    if (parser_at_name(p))
-        return parser_ahead(p, 1, TOKEN_ARROW) || parser_ahead(p, 1, TOKEN_FAT_ARROW);
-    if (!parser_at(p, TOKEN_OPEN_PAREN)) return false;
-    size_t at = 1;
-    while (parser_ahead(p, at, TOKEN_WORD) || parser_ahead(p, at, TOKEN_QUOTED)) {
-        at++;
-        if (!parser_ahead(p, at, TOKEN_COMMA)) break;
-        at++;
-    }
-    return parser_ahead(p, at, TOKEN_CLOSE_PAREN) &&
-           (parser_ahead(p, at + 1, TOKEN_ARROW) || parser_ahead(p, at + 1, TOKEN_FAT_ARROW));
-}
-
 // lambda = (NAME | "(" [NAME ("," NAME)* [","]] ")") "->" handled
 static AstExpr *parse_lambda(Parser *p) {
     AstExpr *e = new_expr(p, AST_LAMBDA, start_of(p));
     size_t count = 0, cap = 0;
-    if (at_foreign_lambda(p)) parser_take(p);
+    if (parser_at_foreign_lambda(p)) parser_take(p);
     bool list = parser_skip(p, TOKEN_OPEN_PAREN);
     while (parser_at_name(p)) {
         arena_push(p->in.arena, e->params, count, cap, parser_take_name(p));
@@ -768,7 +765,7 @@ static AstExpr *parse_lambda(Parser *p) {
 
 // handled = lambda | expr ["else" ("reject" | "fail" | expr)]
 AstExpr *parse_handled(Parser *p) {
-    if (!p->panic && at_lambda(p)) return parse_lambda(p);
+    if (!p->panic && parser_at_lambda(p)) return parse_lambda(p);
     Span start = start_of(p);
     AstExpr *value = parse_expr(p);
     if (p->panic || !parser_at_word(p, "else")) return value;

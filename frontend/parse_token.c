@@ -98,6 +98,30 @@ bool parser_begins_operand(const Parser *p, size_t ahead) {
     return false;
 }
 
+// `lambda x, y: e` of other languages.
+bool parser_at_foreign_lambda(const Parser *p) {
+    if (!parser_at_word(p, "lambda") || !parser_ahead(p, 1, TOKEN_WORD)) return false;
+    size_t at = 2;
+    while (parser_ahead(p, at, TOKEN_COMMA) && parser_ahead(p, at + 1, TOKEN_WORD)) at += 2;
+    return parser_ahead(p, at, TOKEN_COLON);
+}
+
+// Is there a lambda: NAME "->", or "(" [NAME ("," NAME)*] ")" "->"? Others write `=>`.
+bool parser_at_lambda(const Parser *p) {
+    if (parser_at_foreign_lambda(p)) return true;
+    if (parser_at_name(p))
+        return parser_ahead(p, 1, TOKEN_ARROW) || parser_ahead(p, 1, TOKEN_FAT_ARROW);
+    if (!parser_at(p, TOKEN_OPEN_PAREN)) return false;
+    size_t at = 1;
+    while (parser_ahead(p, at, TOKEN_WORD) || parser_ahead(p, at, TOKEN_QUOTED)) {
+        at++;
+        if (!parser_ahead(p, at, TOKEN_COMMA)) break;
+        at++;
+    }
+    return parser_ahead(p, at, TOKEN_CLOSE_PAREN) &&
+           (parser_ahead(p, at + 1, TOKEN_ARROW) || parser_ahead(p, at + 1, TOKEN_FAT_ARROW));
+}
+
 void parser_lose(Parser *p) {
     if (!p->lost) p->lost_at = p->border;
     p->lost = true;

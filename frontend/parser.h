@@ -48,6 +48,8 @@ Span  parser_behind(const Parser *p);               // The place after the last 
 Span  parser_since(const Parser *p, Span start);    // From `start` to the last token taken.
 bool  parser_word_is(const Parser *p, Token token, const char *word);      // In any case.
 bool  parser_begins_operand(const Parser *p, size_t ahead);
+bool  parser_at_lambda(const Parser *p);          // Of ours, or of another language.
+bool  parser_at_foreign_lambda(const Parser *p);  // lambda x, y: e
 // What stands here was meant in another way than it is read: nobody may judge what it means.
 void  parser_lose(Parser *p);
 bool  parser_behind_broken_token(const Parser *p);  // A string or `name` that never ends.

@@ -106,7 +106,8 @@ typedef struct Expr {
     uint32_t    arg_count;
     ExprId     *args;
     // Payload, by op.
-    Const        value;    // CONST; REGEX and ZONE: value.text.
+    Const        value;    // CONST; REGEX and ZONE: value.text. PRESENT: value.text names
+                           // what is null.
     uint32_t     index;    // PARAM, COLUMN, RAW, FIELD; PLACE: PlaceKind. LOCAL, LIST_MAP to
                            // LIST_REDUCE: the number of a local.
     uint32_t     input;    // COLUMN, RAW: 0 or 1 (the right side of a join).

@@ -197,7 +197,8 @@ bool graph_is_elementwise(const Expr *node) {
         return !node->type->nullable;
     case EXPR_CONST: case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE:
     case EXPR_SOME: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
-    case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_ELSE: case EXPR_REGEX:
+    case EXPR_COALESCE: case EXPR_PRESENT: case EXPR_IF: case EXPR_IN: case EXPR_ELSE:
+    case EXPR_REGEX:
     case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD:
     case EXPR_LIST: case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER:
     case EXPR_LIST_ANY: case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
@@ -256,7 +257,7 @@ bool graph_has_effects(const Graph *graph, ExprId id) {
 // ---- nodes ----
 
 static bool has_value(ExprOp op) {
-    return op == EXPR_CONST || op == EXPR_REGEX || op == EXPR_ZONE;
+    return op == EXPR_CONST || op == EXPR_REGEX || op == EXPR_ZONE || op == EXPR_PRESENT;
 }
 
 static bool fn_same(const FnRef *a, const FnRef *b) {
@@ -266,14 +267,18 @@ static bool fn_same(const FnRef *a, const FnRef *b) {
            text_eq(a->name, b->name) && text_eq(a->file, b->file);
 }
 
-static const Type *value_type(const Expr *node) { return type_base(node->type); }
+// The type of the payload `value`.
+static const Type *value_type(const Graph *graph, const Expr *node) {
+    return node->op == EXPR_PRESENT ? type_of(graph->types, TYPE_STR) : type_base(node->type);
+}
 
-static uint64_t node_hash(const Expr *node) {
+static uint64_t node_hash(const Graph *graph, const Expr *node) {
     uint64_t hash = hash_mix((uint64_t)node->op << 32 | node->index, (uintptr_t)node->type);
     hash = hash_mix(hash, (uint64_t)node->input << 8 | (uint64_t)node->handler << 1 | node->proven);
     for (uint32_t i = 0; i < node->arg_count; i++) hash = hash_mix(hash, node->args[i].i);
     if (node->fn) hash = hash_mix(hash, text_hash(node->fn->symbol));
-    if (has_value(node->op)) hash = hash_mix(hash, const_hash(value_type(node), &node->value));
+    if (has_value(node->op))
+        hash = hash_mix(hash, const_hash(value_type(graph, node), &node->value));
     return hash;
 }
 
@@ -284,14 +289,14 @@ static bool node_same(const Graph *graph, const Expr *a, const Expr *b) {
         return false;
     for (uint32_t i = 0; i < a->arg_count; i++)
         if (!expr_same(a->args[i], b->args[i])) return false;
-    if (has_value(a->op) && !const_same(value_type(a), &a->value, &b->value)) return false;
+    if (has_value(a->op) && !const_same(value_type(graph, a), &a->value, &b->value)) return false;
     return !faults_alone(graph, a) || span_same(a->span, b->span);
 }
 
 // Looks for a node equal to `node`. Returns its place in the index, or the free place for it.
 static size_t index_find(const Graph *graph, const Expr *node) {
     size_t mask = graph->index_cap - 1;
-    size_t at = node_hash(node) >> 20 & mask;
+    size_t at = node_hash(graph, node) >> 20 & mask;
     while (graph->index[at] && !node_same(graph, &graph->exprs[graph->index[at] - 1], node))
         at = (at + 1) & mask;
     return at;

@@ -61,7 +61,8 @@ static const char *why_not_node(const Search *search, const Expr *x) {
     case EXPR_CONST: case EXPR_PARAM: case EXPR_SOME: case EXPR_NEG: case EXPR_ADD: case EXPR_SUB:
     case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV: case EXPR_EQ: case EXPR_NE: case EXPR_LT:
     case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND:
-    case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_ELSE:
+    case EXPR_OR: case EXPR_COALESCE: case EXPR_PRESENT: case EXPR_IF: case EXPR_IN:
+    case EXPR_ELSE:
         return nullptr;
     case EXPR_MOD: return type_is_float(type) ? because_call : nullptr;
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:

@@ -88,7 +88,7 @@ static const char *why_not_node(const Graph *graph, const Expr *x) {
     case EXPR_CONST: case EXPR_SOME: case EXPR_NEG: case EXPR_DIV: case EXPR_IDIV:
     case EXPR_MOD: case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT:
     case EXPR_GE: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
-    case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_ELSE:
+    case EXPR_COALESCE: case EXPR_PRESENT: case EXPR_IF: case EXPR_IN: case EXPR_ELSE:
         return nullptr;
     case EXPR_ADD: case EXPR_SUB: case EXPR_MUL:
         return is_plain_time(graph, x) ? nullptr : because_type;

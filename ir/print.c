@@ -104,7 +104,7 @@ static void print_payload(TextBuf *buf, const Expr *node) {
         text_buf_char(buf, ' ');
         graph_print_const(buf, type_base(node->type), &node->value);
         break;
-    case EXPR_REGEX: case EXPR_ZONE:
+    case EXPR_REGEX: case EXPR_ZONE: case EXPR_PRESENT:
         text_buf_char(buf, ' ');
         text_buf_quoted(buf, node->value.text);
         break;

@@ -93,7 +93,7 @@ static void read_payload(Block *block, Expr *node) {
         node->index = read_choice(reader, form_places, countof(form_places));
     } else if (node->op == EXPR_ELSE) {
         node->handler = (ElseKind)read_choice(reader, form_handlers, countof(form_handlers));
-    } else if (node->op == EXPR_REGEX || node->op == EXPR_ZONE) {
+    } else if (node->op == EXPR_REGEX || node->op == EXPR_ZONE || node->op == EXPR_PRESENT) {
         node->value.text = reader_string(reader);
     } else if (node->op == EXPR_CALL) {
         node->fn = read_fn(block);

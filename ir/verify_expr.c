@@ -98,6 +98,11 @@ static void check_convert(const Check *check) {
              "it is not the argument's type with null");
         return;
     }
+    if (node->op == EXPR_PRESENT) {
+        want(check, check->types[0]->nullable && type_base(check->types[0]) == node->type,
+             "it is not the argument's type without null");
+        return;
+    }
     want(check, node->type->nullable == check->types[0]->nullable, "null appears or is lost");
     if (node->op == EXPR_TO_F64) want(check, node->type->kind == TYPE_F64, "the result is no f64");
 }
@@ -364,7 +369,8 @@ static void check_types(const Check *check) {
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: check_logic(check); break;
     case EXPR_IS_NULL: want(check, is_bool(check->node->type), "the result is no bool"); break;
     case EXPR_COALESCE: case EXPR_IF: case EXPR_ELSE: check_choice(check); break;
-    case EXPR_SOME: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: check_convert(check); break;
+    case EXPR_SOME: case EXPR_PRESENT: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
+        check_convert(check); break;
     case EXPR_CALL: want(check, check->node->fn != nullptr, "it calls nothing"); break;
     case EXPR_CONCAT: case EXPR_TEXT: check_texts(check); break;
     case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX: check_nested(check); break;

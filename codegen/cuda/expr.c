@@ -371,6 +371,14 @@ static CudaValue operate(CudaEmit *e, uint32_t member, const Expr *x,
         out.raise = cuda_either(e, args[0].raise, out.raise);
         return out;
     }
+    case EXPR_PRESENT: {
+        CudaValue out = args[0];
+        if (!out.valid.len) return out;
+        Text null = text_format(e->arena, "(%.*s ? 0 : 1)", TEXT_ARG(out.valid));
+        out.raise = cuda_either(e, args[0].raise, null);
+        out.valid = (Text){0};
+        return out;
+    }
     default:
         if (cuda_divides_by_constants(e->plan->graph, x)) return divide(e, member, x, args);
         return by_template(e, x, args);

@@ -209,6 +209,8 @@ static int32_t eval_unary(Eval *eval, const Expr *expr, Value *out) {
     int32_t status = argument(eval, expr, 0, &value);
     if (status) return status;
     if (expr->op == EXPR_IS_NULL) *out = value_bool(value.is_null);
+    else if (expr->op == EXPR_PRESENT && value.is_null)
+        return eval_fault(eval, SB_FAULT_IS_NULL, expr->value.text);
     else if (expr->op == EXPR_NOT) *out = value_bool(!value.i);
     else *out = value;
     return SB_OK;
@@ -239,7 +241,8 @@ int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
         return SB_OK;
     case EXPR_RAW: return eval_raw(eval, expr, out);
     case EXPR_PLACE: return eval_place(eval, expr, out);
-    case EXPR_SOME: case EXPR_NOT: case EXPR_IS_NULL: return eval_unary(eval, expr, out);
+    case EXPR_SOME: case EXPR_PRESENT: case EXPR_NOT: case EXPR_IS_NULL:
+        return eval_unary(eval, expr, out);
     case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
     case EXPR_MOD: return eval_operation(eval, expr, out);
     case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE:

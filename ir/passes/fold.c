@@ -141,6 +141,10 @@ static Decision decide_null(Graph *graph, const Expr *node) {
             return (Decision){make_bool(graph, first->value.is_null, node->span), "is constant"};
         return undecided;
     }
+    if (node->op == EXPR_PRESENT) {
+        if (first->op != EXPR_SOME) return undecided;
+        return (Decision){first->args[0], "is never null"};
+    }
     if (is_null_const(graph, node->args[0]))
         return (Decision){node->args[1], "the left side is always null"};
     if (is_null_const(graph, node->args[1]))
@@ -225,7 +229,7 @@ static Decision decide(Graph *graph, const Expr *node) {
     case EXPR_AND: case EXPR_OR: return decide_and_or(graph, node);
     case EXPR_NOT: return decide_not(graph, node);
     case EXPR_IF: return decide_if(graph, node);
-    case EXPR_IS_NULL: case EXPR_COALESCE: return decide_null(graph, node);
+    case EXPR_IS_NULL: case EXPR_COALESCE: case EXPR_PRESENT: return decide_null(graph, node);
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: return decide_cast(graph, node);
     case EXPR_CONCAT: return decide_concat(graph, node);
     case EXPR_ELSE:

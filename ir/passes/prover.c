@@ -249,7 +249,7 @@ static Fact node_fact(const Prover *prover, const Expr *node, const Fact *args) 
     case EXPR_COLUMN:
         if (prover->columns[node->input]) found = prover->columns[node->input][node->index];
         break;
-    case EXPR_SOME: case EXPR_WIDEN: case EXPR_CAST: found = args[0]; break;
+    case EXPR_SOME: case EXPR_PRESENT: case EXPR_WIDEN: case EXPR_CAST: found = args[0]; break;
     case EXPR_IF: found = fact_either(args[1], args[2]); break;
     case EXPR_COALESCE: found = fact_either(args[0], args[1]); break;
     case EXPR_ELSE:

@@ -298,6 +298,8 @@ class Expressions(lambdas.Lambdas):
             return f"({self.of(kind, depth)} else fail)"
         if roll < 0.35:
             return f"(({self.of(kind, depth)} else null) ?? {self.of(kind, depth)})"
+        if roll < 0.4:
+            return f"({self.nullable(kind, depth)} ?? reject)"
         if roll < 0.5:
             return f"({self.nullable(kind, depth)} ?? {self.of(kind, depth)})"
         return f"({self.of(kind, depth)} else {self.of(kind, depth)})"

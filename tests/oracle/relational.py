@@ -360,6 +360,17 @@ def comparisons_with_null(work):
 
 
 @case
+def rows_without_nulls(work):
+    """x ?? reject leaves the rows for which nothing that it names is null."""
+    db = prepare(work, "t", 28, 300)
+    got = work.rows(TYPE + """read jsonl("t.jsonl") as Row
+        | select rid, a = n ?? reject, b = (v ?? reject) else 0.0, c = len(s ?? reject) | write jsonl("out.jsonl")
+        rejects limit 1000""")
+    expect(db.execute("SELECT rid, n, coalesce(v, 0), length(s) FROM t WHERE n IS NOT NULL AND s IS NOT NULL "
+                      "ORDER BY rid").fetchall(), got)
+
+
+@case
 def limits_and_unions(work):
     db = prepare(work, "a", 25, 50)
     prepare(work, "b", 26, 50, db)

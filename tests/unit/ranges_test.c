@@ -82,7 +82,7 @@ static ExprId make_narrow(Maker *maker, int depth) {
 
 static ExprId make_leaf(Maker *maker, int depth) {
     ExprId args[2];
-    switch (below(maker->random, 5)) {
+    switch (below(maker->random, 6)) {
     case 0: return column(maker, 0);
     case 1:
         args[0] = make_narrow(maker, depth);
@@ -92,6 +92,9 @@ static ExprId make_leaf(Maker *maker, int depth) {
         args[1] = number(maker);
         return node(maker, EXPR_COALESCE, "i64", args, 2);
     case 3:
+        args[0] = column(maker, 2);
+        return node(maker, EXPR_PRESENT, "i64", args, 1);
+    case 4:
         args[0] = column(maker, 3);
         return node(maker, EXPR_WIDEN, "i64", args, 1);
     }
