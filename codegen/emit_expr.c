@@ -231,6 +231,10 @@ static Value emit_coalesce(Emit *e, Frame *frame, const Expr *x) {
 static Value emit_present(Emit *e, Frame *frame, const Expr *x) {
     Value value = emit_expr(e, frame, x->args[0]);
     if (!value.valid) return value;
+    if (x->proven) {
+        value.valid = nullptr;
+        return value;
+    }
     Detail name = {emit_bytes(e, x->value.text, "name"), emit_i64(e, (int64_t)x->value.text.len)};
     emit_fault_if(e, frame, x->span, LLVMBuildNot(e->b, value.valid, ""),
                   emit_i32(e, SB_FAULT_IS_NULL), name);

@@ -70,22 +70,54 @@ static void add_prefilter(Checker *checker, Op *source, PreFilter filter) {
     read->filters = filters;
 }
 
+static bool names_column(const AstExpr *expr, Text column) {
+    if (!expr) return false;
+    if (expr->kind == AST_NAME && text_eq(expr->name.text, column)) return true;
+    const AstExpr *parts[] = {expr->a, expr->b, expr->c};
+    for (size_t i = 0; i < countof(parts); i++)
+        if (names_column(parts[i], column)) return true;
+    for (uint32_t i = 0; i < expr->arg_count; i++)
+        if (names_column(expr->args[i].value, column)) return true;
+    for (uint32_t i = 0; i < expr->arm_count; i++)
+        if (names_column(expr->arms[i].condition, column) ||
+            names_column(expr->arms[i].value, column))
+            return true;
+    return expr->kind == AST_ERROR;  // It may stand for anything.
+}
+
+// A condition that is wrong may have meant to leave nulls out of the columns that it names.
+static Flow doubt_nulls(Checker *checker, Flow flow, const AstStep *step) {
+    Scope scope = scope_of_flow(checker, flow);
+    for (uint32_t i = 0; i < scope.count; i++) {
+        Binding *column = &scope.names[i];
+        if (column->value.type->nullable && names_column(step->items[0].value, column->name))
+            column->value = error_value(checker);
+    }
+    flow.keyed = false;
+    return project(checker, flow, &scope, STEP_NONE, step->span);
+}
+
 Flow step_where(Checker *checker, Flow flow, const AstStep *step) {
     Scope scope = scope_of_flow(checker, flow);
     if (!step->item_count) return broken_flow();
     Value pred = check_condition(checker, &scope, step->items[0].value);
-    if (flow.broken || is_error(pred.type)) return flow;
+    if (flow.broken) return flow;
+    if (is_error(pred.type)) return doubt_nulls(checker, flow, step);
     StepId id = make_step(checker, step->span);
     if (flow.fresh) {
         add_prefilter(checker, graph_op_at(checker->graph, flow.op), (PreFilter){pred.id, id});
+        narrow_flow(checker, &flow, pred.id);
         return flow;
     }
     const Op *input = graph_op_at(checker->graph, flow.op);
     Column *columns = input->columns;
     uint32_t count = input->column_count;
+    const bool *present = flow.present;
     Op *op = add_op(checker, OP_FILTER, &flow, id, step->span);
     copy_columns(checker, op, columns, count);
     op->filter.pred = pred.id;
+    flow.present = present;
+    narrow_flow(checker, &flow, pred.id);
     return flow;
 }
 

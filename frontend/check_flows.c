@@ -67,6 +67,7 @@ Op *add_op(Checker *checker, OpKind kind, Flow *flow, StepId step, Span span) {
     }
     flow->op = op->id;
     flow->fresh = false;
+    flow->present = nullptr;
     return op;
 }
 
@@ -83,8 +84,17 @@ Flow lose_place(Flow flow, const char *step) {
 
 // ---- dispatch -----------------------------------------------------------------------------------
 
+// Steps that take all columns by name make them what they are with their own projection.
+static bool takes_as_is(Flow flow, const AstStep *step) {
+    switch ((int)step->kind) {
+    case AST_WHERE: return true;
+    case AST_DERIVE: case AST_SELECT: case AST_DROP: case AST_RENAME: return !flow.keyed;
+    }
+    return false;
+}
+
 Flow check_step(Checker *checker, Flow flow, const AstStep *step) {
-    if (step->kind != AST_WHERE) flow = project_keys(checker, flow);
+    if (!takes_as_is(flow, step)) flow = settle_columns(checker, flow);
     switch (step->kind) {
     case AST_WHERE: return step_where(checker, flow, step);
     case AST_DERIVE: return step_derive(checker, flow, step);
@@ -173,7 +183,7 @@ Flow check_flow(Checker *checker, const AstFlow *ast) {
     if (ast->kind != AST_HEAD_READ) flow.fresh = false;
     flow = check_steps(checker, flow, ast->steps, ast->step_count);
     checker->depth--;
-    return project_keys(checker, flow);
+    return settle_columns(checker, flow);
 }
 
 Flow check_let(Checker *checker, LetDecl *let) {

@@ -217,7 +217,7 @@ bool check_key_pattern(Checker *checker, const AstExpr *written, FileUse *use) {
 }
 
 // The value where no row faults by it: the job has judged the path.
-static Value safe_key(Checker *checker, const NamedExpr *key) {
+Value safe_key(Checker *checker, const NamedExpr *key) {
     const Expr *made = graph_at(checker->graph, key->expr);
     const Type *type = made->type;
     Span span = made->span;
@@ -228,17 +228,13 @@ static Value safe_key(Checker *checker, const NamedExpr *key) {
     return (Value){graph_expr(checker->graph, safe, args, countof(args)), type};
 }
 
-void bind_keys(Checker *checker, Scope *scope, const Op *source) {
+void bind_keys(Checker *checker, Scope *scope, const Op *source, const bool *present) {
     const NamedExpr *keys = source->source.keys;
     uint32_t count = source->source.key_count;
-    for (uint32_t i = 0; i < count; i++)
-        scope_bind(checker, scope, keys[i].name, safe_key(checker, &keys[i]));
-}
-
-Flow project_keys(Checker *checker, Flow flow) {
-    if (!flow.keyed || flow.broken) return flow;
-    Scope scope = scope_of_flow(checker, flow);
-    Span span = graph_op_at(checker->graph, flow.op)->span;
-    flow.keyed = false;
-    return project(checker, flow, &scope, STEP_NONE, span);
+    for (uint32_t i = 0; i < count; i++) {
+        Value value = safe_key(checker, &keys[i]);
+        if (present && present[source->column_count + i])
+            value = present_value(checker, value, keys[i].name, source->span);
+        scope_bind(checker, scope, keys[i].name, value);
+    }
 }

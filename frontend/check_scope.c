@@ -132,9 +132,11 @@ Scope scope_of_flow(Checker *checker, Flow flow) {
         value.id = is_error(column->type)
                        ? EXPR_NONE
                        : graph_column(checker->graph, 0, i, column->type, op->span);
+        if (flow.present && flow.present[i])
+            value = present_value(checker, value, column->name, op->span);
         scope_add(checker, &scope, column->name, value);  // Each name of a flow is there once.
     }
-    if (flow.keyed) bind_keys(checker, &scope, op);
+    if (flow.keyed) bind_keys(checker, &scope, op, flow.present);
     return scope;
 }
 

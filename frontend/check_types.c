@@ -282,7 +282,8 @@ static void needs_value(Checker *checker, const Type *found, const Type *want, S
                         : type_is_float(want)         ? "0.0"
                         : type_is_integer(want)       ? "0"
                                                       : "VALUE";
-    report_fix(checker, diag, "say what null means here: ... ?? %s", value);
+    report_fix(checker, diag,
+               "say what null means here: ... ?? %s, or leave such rows out with where", value);
 }
 
 Value coerce(Checker *checker, Value value, const Type *want, Span span) {

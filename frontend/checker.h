@@ -98,6 +98,8 @@ typedef struct Flow {
     bool        unsure;        // One column has a name that is wrong; any name may be that one.
     bool        fresh;         // Only `where` steps since a `read` of this very flow.
     bool        keyed;         // The keys in the path of the source are no columns yet.
+    const bool *present;       // By column of `op` and then by key: has a `where` left out its
+                               // nulls, while its type does not say so yet? Null: of none.
     bool        written;       // A `write` ended it.
     bool        has_place;
     const char *lost_place;
@@ -244,6 +246,15 @@ void  check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr
 
 Value check_if(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
 Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+// ---- null (check_nulls.c) ----
+
+// Notes which columns of the flow are never null where `pred` holds.
+void  narrow_flow(Checker *checker, Flow *flow, ExprId pred);
+// A value that is known to be there, as T.
+Value present_value(Checker *checker, Value value, Text name, Span span);
+// Keys in the path of a source become columns, and types say which of them are never null.
+Flow  settle_columns(Checker *checker, Flow flow);
+
 Value check_coalesce(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
 Value check_else(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
 Value to_text(Checker *checker, Value value, Span span);  // As str, canonical.
@@ -477,10 +488,9 @@ void note_sink_path(Checker *checker, const FileUse *use, Span span);
 bool check_key_path(Checker *checker, Scope *row, const AstExpr *written, FileUse *use);
 // The path of a source, in whose braces keys with a type may stand, and params. False: reported.
 bool check_key_pattern(Checker *checker, const AstExpr *written, FileUse *use);
-// Binds the keys of a source that are no columns yet.
-void bind_keys(Checker *checker, Scope *scope, const Op *source);
-// They become columns.
-Flow project_keys(Checker *checker, Flow flow);
+// Binds the keys of a source that are no columns yet. `present`: see Flow.
+void bind_keys(Checker *checker, Scope *scope, const Op *source, const bool *present);
+Value safe_key(Checker *checker, const NamedExpr *key);
 void check_paths(Checker *checker);
 Flow check_range(Checker *checker, const AstFlow *flow);
 Flow check_table(Checker *checker, const AstFlow *flow);

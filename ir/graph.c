@@ -187,6 +187,13 @@ bool graph_faults(const Graph *graph, ExprId id) {
     return !expr_is_none(id) && graph_at(graph, id)->faults;
 }
 
+const Expr *graph_passed_on(const Graph *graph, ExprId id) {
+    const Expr *node = graph_at(graph, id);
+    if (node->op != EXPR_PRESENT || !node->proven) return node;
+    const Expr *inner = graph_at(graph, node->args[0]);
+    return inner->op == EXPR_COLUMN ? inner : node;
+}
+
 bool graph_is_elementwise(const Expr *node) {
     if (node->type->kind != TYPE_TENSOR) return false;
     switch (node->op) {

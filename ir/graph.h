@@ -398,6 +398,9 @@ bool graph_has_effects(const Graph *graph, ExprId id);
 // Does the node call a function of the user's C files? Such a call may crash, or run too long. Then
 // the row is rejected, so the call stands where its step does.
 bool graph_is_foreign(const Graph *graph, ExprId id);
+// The column of the input that the node hands on, and be it with a type that has no null any more;
+// else the node itself.
+const Expr *graph_passed_on(const Graph *graph, ExprId id);
 // Does the node compute the elements of its tensor one by one, as its operator does with numbers?
 bool graph_is_elementwise(const Expr *node);
 // Does it only say where elements of its first argument go: another order, or a part?

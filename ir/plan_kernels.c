@@ -136,7 +136,7 @@ static bool take_project(Search *search, const Op *op) {
     const bool *used = search->plan->usage.columns[op->id.i];
     for (uint32_t i = 0; i < op->project.count; i++) {
         ExprId id = op->project.items[i].expr;
-        if (!used[i] || graph_at(graph, id)->op == EXPR_COLUMN) continue;
+        if (!used[i] || graph_passed_on(graph, id)->op == EXPR_COLUMN) continue;
         const char *reason = why_not(search, id);
         if (reason) return end_part(search->part, op->id, reason);
     }
@@ -190,8 +190,15 @@ static void mark_inputs(Search *search, const Stage *stage, uint32_t m, ExprId r
 }
 
 static bool mark_output(Search *search, const Stage *stage, uint32_t m, uint32_t column) {
-    KernelItem item = plan_kernel_item(search->plan, stage, m, column);
-    return item.member && (search->part->outputs[item.member][item.column] = true);
+    const Plan *plan = search->plan;
+    KernelItem item = plan_kernel_item(plan, stage, m, column);
+    if (!item.member) return false;
+    const Op *op = member(search, stage, item.member);
+    const Expr *x = graph_passed_on(plan->graph, op->project.items[item.column].expr);
+    // The CPU takes the null off a column by itself.
+    if (x->op == EXPR_COLUMN) return mark_output(search, stage, item.member - 1, x->index);
+    search->part->outputs[item.member][item.column] = true;
+    return true;
 }
 
 // Do kernels compute anything? They judge filters and what may fault, too.

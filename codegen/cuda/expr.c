@@ -373,6 +373,7 @@ static CudaValue operate(CudaEmit *e, uint32_t member, const Expr *x,
     }
     case EXPR_PRESENT: {
         CudaValue out = args[0];
+        if (x->proven) out.valid = (Text){0};
         if (!out.valid.len) return out;
         Text null = text_format(e->arena, "(%.*s ? 0 : 1)", TEXT_ARG(out.valid));
         out.raise = cuda_either(e, args[0].raise, null);

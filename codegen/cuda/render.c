@@ -53,7 +53,7 @@ static void each_item(const Plan *plan, const Stage *stage, void *self, ItemFn *
         for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++) {
             ExprId id = op->project.items[i].expr;
             bool output = stage->kernels.outputs[m][i], used = plan->usage.columns[op->id.i][i];
-            bool copy = graph_at(plan->graph, id)->op == EXPR_COLUMN;
+            bool copy = graph_passed_on(plan->graph, id)->op == EXPR_COLUMN;
             if (used && !copy && (output || graph_faults(plan->graph, id)))
                 see(self, m, i, output);
         }

@@ -71,7 +71,7 @@ static void source_origin(const Op *op, uint32_t column, Origins *origins) {
 }
 
 static void find_through_project(const Graph *graph, const Op *op, uint32_t column, Origins *to) {
-    const Expr *node = graph_at(graph, op->project.items[column].expr);
+    const Expr *node = graph_passed_on(graph, op->project.items[column].expr);
     if (node->op == EXPR_COLUMN) find_origins(graph, op->inputs[0], node->index, to);
     else to->usable = false;
 }
@@ -162,7 +162,7 @@ static uint32_t carry_on(Speller *speller, Op *op, uint32_t column) {
     case OP_UNION: return carry_union(speller, op, column);
     case OP_PROJECT:
         from = carry(speller, op->inputs[0],
-                     graph_at(graph, op->project.items[column].expr)->index);
+                     graph_passed_on(graph, op->project.items[column].expr)->index);
         return from == NOWHERE ? from : carry_project(graph, op, from);
     case OP_JOIN:
         side = op->join.columns[column].side;

@@ -246,7 +246,14 @@ class Maker:
         return step
 
     def where(self, flow):
-        return ("where ", [self.expressions(flow).of("bool", self.random.randint(1, 4))], "")
+        text = self.expressions(flow).of("bool", self.random.randint(1, 4))
+        known = [(n, k) for n, k, q in flow.columns if q]
+        if known and self.chance(0.4):  # What it leaves is never null.
+            name, kind = self.pick(known)
+            text = self.pick(("{0} != null and {1}", "{1} and {0} != null", "not ({0} == null or {1})")
+                             ).format(named(name), text)
+            self.put(flow, name, kind, False)
+        return ("where ", [text], "")
 
     def derive(self, flow):
         items, used = [], set()

@@ -371,6 +371,17 @@ def rows_without_nulls(work):
 
 
 @case
+def narrowed_by_where(work):
+    """What a condition needs is never null after it."""
+    db = prepare(work, "t", 29, 300)
+    got = work.rows(TYPE + """read jsonl("t.jsonl") as Row
+        | where n > -10 and (s == "a" or not (s == null)) | where b ?? false
+        | select rid, x = n // 2, l = len(s), both = b and n > 0 | write jsonl("out.jsonl")""")
+    expect(db.execute("SELECT rid, n // 2, length(s), b AND n > 0 FROM t WHERE n > -10 AND s IS NOT NULL AND b "
+                      "ORDER BY rid").fetchall(), got)
+
+
+@case
 def limits_and_unions(work):
     db = prepare(work, "a", 25, 50)
     prepare(work, "b", 26, 50, db)
