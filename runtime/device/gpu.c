@@ -185,24 +185,36 @@ static int64_t least_launch(const SbJob *job) {
     return most + GPU_ALIGN;
 }
 
+static int64_t page_up(int64_t bytes) {
+    enum : int64_t { PAGE = 4096 };
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static uint32_t slots_most(uint32_t slots) {
+    if (slots < 1) return 1;
+    return slots < GPU_SLOTS_MAX ? slots : GPU_SLOTS_MAX;
+}
+
 // One row has to fit, however long it is.
 static int64_t widest_launch(const SbJob *job) {
     int64_t least = least_launch(job);
     return (least > LAUNCH_BYTES ? least : LAUNCH_BYTES) + SLACK_BYTES;
 }
 
+int64_t gpu_bytes_most(const SbJob *job, uint32_t slots) {
+    return has_kernels(job) ? slots_most(slots) * page_up(widest_launch(job)) : 0;
+}
+
 // Fewer slots where memory is short, of the host or of a GPU.
 static bool size_slots(Gpu *gpu, const GpuSetup *setup, uint32_t *slots, char why[GPU_WHY_BYTES]) {
-    enum : int64_t { PAGE = 4096 };
     int64_t most = widest_launch(setup->job), least = least_launch(setup->job);
-    *slots = setup->slots < GPU_SLOTS_MAX ? setup->slots : GPU_SLOTS_MAX;
-    if (*slots < 1) *slots = 1;
+    *slots = slots_most(setup->slots);
     while (*slots > 1 && (setup->memory / *slots < SLOT_BYTES_MIN ||
                           (setup->device_memory && setup->device_memory / *slots < least)))
         (*slots)--;
     gpu->slot_bytes = setup->memory / *slots < most ? setup->memory / *slots : most;
     if (gpu->slot_bytes < SLOT_BYTES_MIN) gpu->slot_bytes = SLOT_BYTES_MIN;
-    gpu->slot_bytes = (gpu->slot_bytes + PAGE - 1) / PAGE * PAGE;
+    gpu->slot_bytes = page_up(gpu->slot_bytes);
     if (!setup->device_memory || setup->device_memory >= least) return true;
     return snprintf(why, GPU_WHY_BYTES,
                     "--gpu-memory=%lld is too little for one row, which takes %lld",

@@ -38,6 +38,8 @@ Gpu *gpu_open(const GpuSetup *setup, char why[GPU_WHY_BYTES]);
 void gpu_close(Gpu *gpu);  // May be null.
 // The bytes of the host that slots take.
 int64_t gpu_bytes(const Gpu *gpu);
+// The most that so many slots take; 0: the job has no kernels.
+int64_t gpu_bytes_most(const SbJob *job, uint32_t slots);
 
 // What a launch works on, in memory of its slot. Of columns that are never null, the bytes that say
 // so are null pointers.

@@ -59,6 +59,11 @@ static bool is_enough(const Dispatch *d, const MemoryShares *limits) {
     return good && (!d->own->workers || ledger_of(d, limits, 1) >= least);
 }
 
+// Of --memory, what Python processes and columns of GPUs have: it stays.
+static int64_t others_of(const JobMachine *machine) {
+    return machine->memory_python + machine->memory_gpu;
+}
+
 // The least that the job goes on with, to the MiB.
 static int64_t find_least(const Dispatch *d) {
     enum : int64_t { MIB = 1 << 20 };
@@ -70,12 +75,13 @@ static int64_t find_least(const Dispatch *d) {
         if (is_enough(d, &limits)) high = middle;
         else low = middle + 1;
     }
-    return low;
+    return low + (others_of(&job->machine) + MIB - 1) / MIB;
 }
 
 static bool refuse_memory(const Dispatch *d, int64_t bytes, Trouble *trouble) {
     char asked[SIZE_TEXT], total[SIZE_TEXT];
-    int64_t least = find_least(d), most = d->own->job->machine.memory_total;
+    const JobMachine *machine = &d->own->job->machine;
+    int64_t least = find_least(d), most = machine->memory_total + others_of(machine);
     size_text(bytes, asked);
     size_say(most, total);
     if (bytes > most)
@@ -103,12 +109,13 @@ static bool set_memory(Dispatch *d, int64_t bytes, Text *answer, Trouble *troubl
     Job *job = d->own->job;
     if (!d->own->first_limits.whole)
         d->own->first_limits = memory_plan_reshare(job, job->machine.memory_total);
-    MemoryShares limits = memory_plan_reshare(job, bytes);
-    if (bytes > job->machine.memory_total || !is_enough(d, &limits))
-        return refuse_memory(d, bytes, trouble);
+    int64_t rows = bytes - others_of(&job->machine);
+    if (rows <= 0 || rows > job->machine.memory_total) return refuse_memory(d, bytes, trouble);
+    MemoryShares limits = memory_plan_reshare(job, rows);
+    if (!is_enough(d, &limits)) return refuse_memory(d, bytes, trouble);
     d->own->limits = limits;
     job->machine.memory_whole = limits.whole;
-    job->machine.memory_now = bytes + job->machine.memory_python + job->machine.memory_gpu;
+    job->machine.memory_now = bytes;
     uint32_t nodes = plan_node_count(&d->plan->plan);
     int64_t owed = 0;
     for (uint32_t n = 0; n < nodes; n++) {

@@ -237,9 +237,9 @@ enum : int64_t { PROCESS = 12 << 20, MIB = 1 << 20, EACH_MIN = 4 << 20 };
 
 // What each worker gets, and what is left of the whole to this process. Breakers are this
 // process's.
-static int64_t share_out(const Job *job, int64_t whole, WorkerPlan *workers) {
+static int64_t share_out(const SbJob *what, int64_t whole, WorkerPlan *workers) {
     int64_t count = workers->count;
-    int64_t parts = has_breakers(job->ask.what) ? 2 * count : count + 1;
+    int64_t parts = has_breakers(what) ? 2 * count : count + 1;
     int64_t each = whole / parts - PROCESS;
     workers->memory = each;
     workers->ledger = each - each / REST_SHARE;
@@ -262,30 +262,31 @@ bool memory_plan_share_out(Job *job, uint32_t threads) {
     }
     const char *flush = getenv("SBC_TEST_FLUSH");
     workers->covered_max = flush ? (uint32_t)strtoul(flush, nullptr, 10) : 0;
-    machine->memory_whole = share_out(job, machine->memory_total, workers);
+    machine->memory_whole = share_out(job->ask.what, machine->memory_total, workers);
     return true;
 }
 
 MemoryShares memory_plan_reshare(const Job *job, int64_t whole) {
     WorkerPlan workers = job->machine.workers;
-    if (workers.count > 0) whole = share_out(job, whole, &workers);
+    if (workers.count > 0) whole = share_out(job->ask.what, whole, &workers);
     int64_t rest = sb_memory_rest(whole);
     return (MemoryShares){.whole = whole, .limit = whole - rest, .worker_limit = workers.memory};
 }
 
-// Have as many processes what each needs at least? `least`: of one that has all tasks.
-static bool workers_fit(const Job *job, uint32_t count, int64_t total, const Sketch *least) {
+// Have as many processes what each needs? `need`: of one that has all tasks.
+static bool workers_fit(const SbJob *what, uint32_t count, int64_t total, const Sketch *need) {
     WorkerPlan workers = {.count = count};
-    int64_t whole = share_out(job, total, &workers);
-    return workers.memory >= EACH_MIN && workers.ledger >= least->need.total &&
-           whole >= least->whole;
+    int64_t whole = share_out(what, total, &workers);
+    return workers.memory >= EACH_MIN && workers.ledger >= need->need.total &&
+           whole >= need->whole;
 }
 
-static int64_t least_for_workers(const Job *job, uint32_t count, const Sketch *least) {
+// In MiB.
+static int64_t least_for_workers(const SbJob *what, uint32_t count, const Sketch *need) {
     int64_t low = 0, high = INT64_C(1) << 30;  // MiB.
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (workers_fit(job, count, middle * MIB, least)) high = middle;
+        if (workers_fit(what, count, middle * MIB, need)) high = middle;
         else low = middle + 1;
     }
     return low;
@@ -297,18 +298,50 @@ static bool enough_for_workers(Job *job, uint32_t threads, Sketch *sketch) {
     uint32_t count = job->machine.workers.count, fit = count;
     int64_t total = job->machine.memory_total;
     if (count == 0 || !find_least(&of, threads, SPEED_LEAST, sketch)) return true;
-    while (fit > 0 && !workers_fit(job, fit, total, sketch)) fit--;
+    while (fit > 0 && !workers_fit(job->ask.what, fit, total, sketch)) fit--;
     if (fit == count) return true;
     trouble_set(&job->trouble, TROUBLE_MEMORY_LEAST,
                 "%u workers need more memory than --memory gives: %.1f MiB", count,
                 megabytes(total));
-    long long least = least_for_workers(job, count, sketch);
+    long long least = least_for_workers(job->ask.what, count, sketch);
     if (fit > 0)
         trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or --workers=%u", least, fit);
     else
         trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or leave --workers out",
                     least);
     return false;
+}
+
+// What the job needs with the workers that it has, of which its machine knows later. False: it is
+// too wide for a plan.
+static bool find_needs(Job *job, uint32_t threads, Sketch *least, Sketch *full,
+                       MemoryNeeds *needs) {
+    JobMachine *machine = &job->machine;
+    FlowParts of = flow_parts(job);
+    WorkerPlan workers = machine->workers;
+    int64_t whole = machine->memory_whole, total = machine->memory_total;
+    bool known = memory_plan_share_out(job, threads) &&
+                 find_least(&of, threads, SPEED_LEAST, least) &&
+                 find_least(&of, threads, SPEED_FULL, full);
+    uint32_t count = machine->workers.count;
+    const SbJob *what = job->ask.what;
+    machine->workers = workers;
+    machine->memory_whole = whole;
+    machine->memory_total = total;
+    *needs = !known  ? (MemoryNeeds){0}
+             : count ? (MemoryNeeds){least_for_workers(what, count, least) * MIB,
+                                     least_for_workers(what, count, full) * MIB}
+                     : (MemoryNeeds){least->whole, full->whole};
+    return known;
+}
+
+MemoryNeeds memory_plan_needs(Job *job, uint32_t threads) {
+    Sketch *least = new_sketch(&job->trouble), *full = new_sketch(&job->trouble);
+    MemoryNeeds needs = {0};
+    if (least && full) find_needs(job, threads, least, full, &needs);
+    free(least);
+    free(full);
+    return needs;
 }
 
 // ---- the plan of a job ----------------------------------------------------------------------
@@ -356,7 +389,7 @@ static void add_stage(TextTable *table, uint32_t number, const StageNeed *least,
     add_row(table, what, least->input, full->input);
 }
 
-// What takes so much: the sums of both columns are what --memory has to be.
+// What takes so much.
 static void add_rows(const SbJob *what, TextTable *table, const Sketch *least, const Sketch *full) {
     for (uint32_t s = 0; s < what->stage_count; s++)
         add_stage(table, s, &least->need.stages[s], &full->need.stages[s]);
@@ -371,7 +404,16 @@ static void add_rows(const SbJob *what, TextTable *table, const Sketch *least, c
     add_row(table, "rows that spill, long rows", least->whole - rest[0] - least->need.total,
             full->whole - rest[1] - full->need.total);
     add_row(table, "program, stacks, tables", rest[0], rest[1]);
-    add_row(table, "--memory", least->whole, full->whole);
+}
+
+// The sums of both columns are what --memory has to be.
+static void add_others(TextTable *table, const MemoryOthers *others, const MemoryNeeds *needs,
+                       const Sketch *least, const Sketch *full) {
+    add_row(table, "worker processes", needs->least - least->whole, needs->full - full->whole);
+    add_row(table, "Python processes", others->python.least, others->python.full);
+    add_row(table, "columns of GPUs", others->gpu.least, others->gpu.full);
+    add_row(table, "--memory", needs->least + others->python.least + others->gpu.least,
+            needs->full + others->python.full + others->gpu.full);
 }
 
 // What no one can know before: how long the longest row is.
@@ -388,22 +430,22 @@ static void say_long_rows(const SbJob *job, uint32_t threads, Text *text) {
                    "%lld times its bytes beside the minimum\n", (long long)most);
 }
 
-void memory_plan_print(const FlowParts *of, uint32_t threads, Text *text) {
-    Sketch *least = new_sketch(of->trouble), *full = new_sketch(of->trouble);
-    bool known = least && full && find_least(of, threads, SPEED_LEAST, least) &&
-                 find_least(of, threads, SPEED_FULL, full);
-    if (known) {
+void memory_plan_print(Job *job, uint32_t threads, const MemoryOthers *others, Text *text) {
+    Sketch *least = new_sketch(&job->trouble), *full = new_sketch(&job->trouble);
+    MemoryNeeds needs;
+    if (least && full && find_needs(job, threads, least, full, &needs)) {
         TextTable table = {.columns = 3, .left = 1};
         sb_table_word(&table, "memory");
         sb_table_word(&table, "minimum");
         sb_table_word(&table, "full speed");
-        add_rows(of->ask->what, &table, least, full);
+        add_rows(job->ask.what, &table, least, full);
+        add_others(&table, others, &needs, least, full);
         sb_table_print(&table, text);
         sb_text_format(text, "minimum: one task at a time, partitions of %lld KiB; full speed: %u "
                        "at once, of %lld KiB\n",
                        (long long)least->sizes.partition >> 10, full->need.tasks,
                        (long long)full->sizes.partition >> 10);
-        say_long_rows(of->ask->what, threads, text);
+        say_long_rows(job->ask.what, threads, text);
         sb_table_close(&table);
     }
     free(least);
@@ -424,13 +466,6 @@ bool memory_plan_spools(const FlowParts *of, uint32_t threads) {
                   sketch->need.spools > 0;
     free(sketch);
     return spools;
-}
-
-int64_t memory_plan_least(const FlowParts *of, uint32_t threads) {
-    Sketch *sketch = new_sketch(of->trouble);
-    int64_t least = sketch && find_least(of, threads, SPEED_LEAST, sketch) ? sketch->whole : 0;
-    free(sketch);
-    return least;
 }
 
 bool memory_plan_may_spill(const FlowParts *of) {

@@ -34,11 +34,20 @@ bool memory_plan_lacks(const JobAsk *ask, const JobMachine *machine, SbStr who, 
 // Is --memory more than there is? Then that is the trouble, which is a warning.
 bool memory_plan_over(const Options *options, Trouble *trouble);
 
-// Minimum and full speed, and what they are made of. Nothing where the job is too wide for a plan.
-void memory_plan_print(const FlowParts *of, uint32_t threads, Text *text);
+// What the rows of a job need in all its processes, one task at a time and at full speed. Zeros:
+// the job is too wide for a plan.
+typedef struct MemoryNeeds {
+    int64_t least, full;
+} MemoryNeeds;
+MemoryNeeds memory_plan_needs(Job *job, uint32_t threads);
 
-// The least --memory; 0: not known.
-int64_t memory_plan_least(const FlowParts *of, uint32_t threads);
+// What others need of --memory: Python processes, and columns of GPUs.
+typedef struct MemoryOthers {
+    MemoryNeeds python, gpu;
+} MemoryOthers;
+
+// Minimum and full speed, and what they are made of. Nothing where the job is too wide for a plan.
+void memory_plan_print(Job *job, uint32_t threads, const MemoryOthers *others, Text *text);
 
 // May rows have to wait on disk on their way from stage to stage?
 bool memory_plan_spools(const FlowParts *of, uint32_t threads);

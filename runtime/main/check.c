@@ -239,15 +239,17 @@ static void check_trace(Check *check) {
 
 // ---- the machine --------------------------------------------------------------------------------
 
-static void check_memory(Check *check) {
+// `python`: bytes that its processes need.
+static void check_memory(Check *check, int64_t python) {
     Job *job = check->job;
     CheckItem *item = add_item(check, "memory", "--memory", 8);
     FlowParts of = flow_parts(job);
-    int64_t least = memory_plan_least(&of, slots_threads(&job->machine.slots));
+    int64_t least = memory_plan_needs(job, slots_threads(&job->machine.slots)).least;
     add_size(&item->found, job->machine.memory_whole);
     sb_text_str(&item->found, " of ");
     add_size(&item->found, device_of(DEVICE_CPU)->memory());
     if (least == 0) return;
+    least += python;
     sb_text_str(&item->found, "; the least is ");
     add_size(&item->found, least);
     if (job->machine.memory_whole >= least) {
@@ -288,13 +290,16 @@ static void check_files(Check *check) {
     trouble_fix(&item->trouble, "ulimit -n %llu", (unsigned long long)needed);
 }
 
-static void check_python(Check *check) {
+// Returns the bytes that its processes need.
+static int64_t check_python(Check *check) {
     Job *job = check->job;
     const char *given = job->ask.options.python, *name = given ? given : "python3";
-    if (!job->ask.what->python) return;
+    int64_t least = 0;
+    if (!job->ask.what->python) return 0;
     CheckItem *item = add_item(check, "python", name, (int64_t)strlen(name));
     uint32_t threads = slots_threads(&job->machine.slots);
-    job_check_python(job, threads, &item->found, &item->trouble);
+    job_check_python(job, threads, &least, &item->found, &item->trouble);
+    return least;
 }
 
 // ---- what was found -----------------------------------------------------------------------------
@@ -380,9 +385,9 @@ int check_run(Job *job, bool (*open)(Job *job)) {
                      TROUBLE_SPILL_FOLDER, TROUBLE_SPILL_WRITE);
     if (options->resume) check_journal(&check, made ? open : nullptr);
     if (options->trace) check_trace(&check);
-    check_memory(&check);
+    int64_t python = check_python(&check);
+    check_memory(&check, python);
     check_files(&check);
-    check_python(&check);
     if (job->log.json) log_items(&check);
     else print_items(&check);
     int code = say_troubles(&check);

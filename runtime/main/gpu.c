@@ -9,19 +9,39 @@ static const SbStage *first_for_gpu(const SbJob *what) {
     return nullptr;
 }
 
-// Columns of launches are part of --memory. Where that is little, they are part of what nobody
-// counts.
+enum : int64_t { LITTLE = 256 << 20, SHARE = 8, LITTLE_SHARE = 32 };
+
+static uint32_t slots_for(uint32_t threads) { return 2 * threads; }
+
+// Columns of launches are part of --memory, as far as it has more than rows need. Where that is
+// little, they are part of what nobody counts.
 static void open_all(Job *job, uint32_t threads, char why[GPU_WHY_BYTES]) {
-    enum : int64_t { LITTLE = 256 << 20 };
     JobMachine *machine = &job->machine;
-    bool little = machine->memory_whole < LITTLE;
-    GpuSetup setup = {.job = job->ask.what, .argv = job->ask.argv, .slots = 2 * threads,
-                      .memory = machine->memory_whole / (little ? 32 : 8),
+    int64_t whole = machine->memory_whole;
+    int64_t most = whole - memory_plan_needs(job, threads).least;
+    int64_t part = most < whole / SHARE ? most : whole / SHARE;
+    bool little = whole < LITTLE || part < whole / LITTLE_SHARE;
+    GpuSetup setup = {.job = job->ask.what, .argv = job->ask.argv, .slots = slots_for(threads),
+                      .memory = little ? whole / LITTLE_SHARE : part,
                       .device_memory = job->ask.options.gpu_memory};
     machine->gpu = gpu_open(&setup, why);
     if (!machine->gpu || little) return;
-    machine->memory_gpu = gpu_bytes(machine->gpu);
+    int64_t bytes = gpu_bytes(machine->gpu);
+    machine->memory_gpu = bytes < most ? bytes : most;
     machine->memory_whole -= machine->memory_gpu;
+}
+
+static bool wants_gpu(const JobAsk *ask) {
+    return ask->options.device != DEVICE_ONLY_CPU && first_for_gpu(ask->what) &&
+           !ask->options.workers.count && !ask->options.workers.places;
+}
+
+// An eighth of all is a seventh of the rest.
+MemoryNeeds job_plan_gpu(const Job *job, uint32_t threads, MemoryNeeds others) {
+    int64_t most = gpu_bytes_most(job->ask.what, slots_for(threads));
+    int64_t bytes = others.full / (SHARE - 1);
+    bool little = others.full + bytes < LITTLE || !wants_gpu(&job->ask);
+    return (MemoryNeeds){.full = little ? 0 : bytes < most ? bytes : most};
 }
 
 bool job_open_gpu(Job *job, uint32_t threads) {
@@ -29,7 +49,7 @@ bool job_open_gpu(Job *job, uint32_t threads) {
     const SbStage *first = first_for_gpu(ask->what);
     if (!first || ask->options.device == DEVICE_ONLY_CPU) return true;
     char why[GPU_WHY_BYTES] = "worker processes have none";
-    if (!ask->options.workers.count && !ask->options.workers.places) open_all(job, threads, why);
+    if (wants_gpu(ask)) open_all(job, threads, why);
     if (job->machine.gpu) return true;
     if (ask->options.device == DEVICE_ONLY_GPU)
         return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",

@@ -307,9 +307,8 @@ static bool open_job(Job *job) {
     uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->machine.slots, job->ask.what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->machine.slots);
-    if (!job_open_gpu(job, threads)) return false;
     job->breakers.lanes = job_lanes(job->ask.what, &job->ask.options, threads);
-    if (!job_start_python(job, threads)) return false;
+    if (!job_start_python(job, threads) || !job_open_gpu(job, threads)) return false;
     const char *alone = options->listen ? flow_job_why_alone(&job->ask, job->breakers.edges)
                                         : nullptr;
     if (alone) log_warn(&job->log, TROUBLE_JOIN_NONE, "no worker can join: %s", alone);
@@ -561,6 +560,22 @@ static void report_start(Job *job) {
     log_event(&job->log, &text);
 }
 
+static void describe_memory(Job *job, Text *text) {
+    uint32_t threads = slots_threads(&job->machine.slots);
+    Trouble unknown = {0};
+    MemoryNeeds needs = memory_plan_needs(job, threads);
+    MemoryOthers others = {.python = job_plan_python(job, threads, &unknown)};
+    needs.least += others.python.least;
+    needs.full += others.python.full;
+    others.gpu = job_plan_gpu(job, threads, needs);
+    memory_plan_print(job, threads, &others, text);
+    if (unknown.kind != TROUBLE_NONE)
+        sb_text_format(text, "Python processes are not counted: %s\n", unknown.text);
+    trouble_close(&unknown);
+    FlowParts of = flow_parts(job);
+    exchange_print(&of, threads, text);
+}
+
 // Without parameters that have to be given, sizes that they say are as if they said none.
 static void describe_plan(Job *job) {
     Text text = {0};
@@ -571,9 +586,7 @@ static void describe_plan(Job *job) {
     trouble_close(trouble);
     if (planned && !slots_open(&job->machine.slots, job->ask.what, options, cpus, trouble))
         trouble_close(trouble);
-    FlowParts of = flow_parts(job);
-    if (planned) memory_plan_print(&of, slots_threads(&job->machine.slots), &text);
-    if (planned) exchange_print(&of, slots_threads(&job->machine.slots), &text);
+    if (planned) describe_memory(job, &text);
     printf("%.*s%.*s", (int)job->ask.what->plan.len, job->ask.what->plan.ptr, (int)text.len,
            text.ptr ? text.ptr : "");
     sb_text_close(&text);

@@ -13,8 +13,10 @@ void job_open_python(Job *job, uint32_t threads);
 // Opens, and sees that all functions can be called: what is wrong shows before the job has worked.
 bool job_start_python(Job *job, uint32_t threads);
 void job_close_python(Job *job);
-// Opens, and says what was found.
-bool job_check_python(Job *job, uint32_t threads, Text *found, Trouble *trouble);
+// Opens, and says what was found, and what the job needs for it at least.
+bool job_check_python(Job *job, uint32_t threads, int64_t *least, Text *found, Trouble *trouble);
+// Opens, and says what --memory has to hold for it. The trouble says why that is not known.
+MemoryNeeds job_plan_python(Job *job, uint32_t threads, Trouble *trouble);
 
 // ---- paths.c ------------------------------------------------------------------------------------
 
@@ -28,6 +30,8 @@ bool job_check_journal(const JobAsk *ask, Trouble *trouble);
 
 // GPUs (gpu.c). False: the job must not go on without one.
 bool job_open_gpu(Job *job, uint32_t threads);
+// What --memory has to hold for columns, beside `others`. Opens none.
+MemoryNeeds job_plan_gpu(const Job *job, uint32_t threads, MemoryNeeds others);
 void job_close_gpu(Job *job);
 // The answer of --devices.
 void job_print_devices(const SbJob *what, FILE *file);

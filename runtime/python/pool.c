@@ -12,7 +12,6 @@
 #include <time.h>
 
 enum : int64_t { MEASURE_NS = 20'000'000, SECOND_NS = 1'000'000'000 };
-enum { MEMORY_SHARE = 2 };  // Processes hold at most this part of the job's memory.
 
 static struct {
     pthread_mutex_t lock;
@@ -189,32 +188,20 @@ static int64_t bytes_of(const PyProcess *process) {
     return process_bytes(process) + process->args_bytes + process->results_bytes;
 }
 
-// As many processes as fit their part of the memory, one at least.
-static bool share(PythonFound *found, PythonFault *fault) {
-    uint32_t alone = alone_count(), rest = pool.what->fn_count > alone ? pool.setup.threads : 0;
-    uint32_t least = alone + (rest > 0);
-    int64_t part = pool.setup.memory_max / MEMORY_SHARE;
-    while (part && rest > 1 && (int64_t)(alone + rest) * pool.each > part) rest--;
-    pool.max = rest;
-    found->processes = alone + rest;
-    found->bytes = (int64_t)(alone + rest) * pool.each;
-    if (!part || found->bytes <= part) return true;
-    return fault_set(fault, PYTHON_FAULT_MEMORY,
-                       "%u Python process%s would hold %lld MiB, more than half of --memory", least,
-                       least == 1 ? "" : "es", (long long)((found->bytes >> 20) + 1));
-}
+static void limit(uint32_t processes) { pool.max = processes - alone_count(); }
 
 static bool check(PythonFound *found, PythonFault *fault) {
     if (!pool.own) return fault_set(fault, PYTHON_FAULT_MEMORY, "there is no memory to begin");
     PyProcess *process = begin(fault);
     if (!process) return false;
     pool.each = bytes_of(process);
-    *found = (PythonFound){0};
+    uint32_t alone = alone_count(), rest = pool.what->fn_count > alone ? pool.setup.threads : 0;
+    *found = (PythonFound){.least = alone + (rest > 0), .most = alone + rest, .each = pool.each};
     snprintf(found->interpreter, sizeof found->interpreter, "%.255s", pool.interpreter);
     snprintf(found->version, sizeof found->version, "%s", process->version);
     pool.free = process;
     pool.count = 1;
-    return share(found, fault);
+    return true;
 }
 
 static void close_all(void) {
@@ -231,7 +218,8 @@ static void close_all(void) {
     starter_close();
 }
 
-const SbPythonRoom sb_python_room = {.open = set_open, .check = check, .close = close_all};
+const SbPythonRoom sb_python_room = {.open = set_open, .check = check, .limit = limit,
+                                     .close = close_all};
 
 // ---- calls --------------------------------------------------------------------------------------
 

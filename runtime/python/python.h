@@ -14,7 +14,7 @@ typedef enum PythonFaultKind {
     PYTHON_FAULT_IMPORT,     // It cannot be imported.
     PYTHON_FAULT_FUNCTION,   // The module has none of that name.
     PYTHON_FAULT_SIGNATURE,
-    PYTHON_FAULT_MEMORY,     // One process holds more than there is.
+    PYTHON_FAULT_MEMORY,     // There is none to begin with.
 } PythonFaultKind;
 
 enum { PYTHON_FAULT_BYTES = 1536 };
@@ -26,8 +26,7 @@ typedef struct PythonFault {
 
 typedef struct PythonSetup {
     const char *interpreter;  // Of --python; nullptr: that of $VIRTUAL_ENV, else python3 of $PATH.
-    uint32_t    threads;      // No more processes than that.
-    int64_t     memory_max;   // Bytes that all of them may hold; 0: any.
+    uint32_t    threads;      // No more processes than that, and one for each that is `alone`.
     SbMemory   *memory;       // What they take later is charged to it; nullptr: nobody counts.
 } PythonSetup;
 
@@ -35,8 +34,8 @@ typedef struct PythonSetup {
 typedef struct PythonFound {
     char     interpreter[256];
     char     version[32];
-    uint32_t processes;       // There will be so many at most.
-    int64_t  bytes;           // Memory that all of them hold.
+    uint32_t least, most;     // So many processes there have to be, and may be at once.
+    int64_t  each;            // Memory that each of them holds at first.
 } PythonFound;
 
 // By this table a job that calls no Python links nothing of the room.
@@ -45,6 +44,8 @@ struct SbPythonRoom {
     void (*open)(const SbPython *python, const PythonSetup *setup);
     // Starts a first process, which loads all functions. False: `fault` says what is wrong.
     bool (*check)(PythonFound *found, PythonFault *fault);
+    // There will be no more processes than that, from `least` to `most`.
+    void (*limit)(uint32_t processes);
     // Ends all processes. No call may run.
     void (*close)(void);
 };

@@ -462,6 +462,7 @@ def check_job(case, text, nvrtc):
         if done.returncode != 3 or "error[SB8091]" not in done.stderr:
             raise Wrong(f"a fault with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
         check_devices(job, folder, wanted)
+        check_memory(job, folder, wanted)
 
 
 def check_devices(job, folder, wanted):
@@ -480,6 +481,24 @@ def check_devices(job, folder, wanted):
     done, launches, left = job("--device=auto", "--gpu-memory=1KiB")
     if done.returncode or launches or left != wanted or "is too little for one row, which takes" not in done.stderr:
         raise Wrong(f"too little --gpu-memory: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
+
+
+def check_memory(job, folder, wanted):
+    """--plan counts columns at full speed. From the minimum on rows have what they need, and launches go to GPUs."""
+    options = ("--device=gpu", "--threads=2", "--partition=64MiB")
+    plan = run(folder / "job", "--plan", *options, f"--rejects={folder}/bad.jsonl", "--reject-limit=100%").stdout
+    row = re.search(r"^columns of GPUs +0.0 MiB +[\d.]+ MiB$", plan, re.M)
+    sizes = re.search(r"^--memory +([\d.]+) MiB +([\d.]+) MiB$", plan, re.M)
+    if not row or not sizes or float(sizes[1]) < 256:
+        raise Wrong(f"no columns of GPUs in the plan: {plan}")
+    least, full = (int(float(size) * (1 << 20)) for size in sizes.groups())
+    for memory in (least, least + (1 << 20), least + (16 << 20), full):
+        done, launches, left = job(*options, f"--memory={memory}")
+        if done.returncode or not launches or left != wanted:
+            raise Wrong(f"--memory={memory}: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
+    done, launches, _ = job(*options, f"--memory={least - (1 << 20)}")
+    if done.returncode != 2 or "error[SB8067]" not in done.stderr:
+        raise Wrong(f"less than the least: exit {done.returncode}: {done.stderr[:2000]}")
 
 
 WIDE = """param input: str = "in.npy"

@@ -155,12 +155,10 @@ class Ways:
         return self.compare(way, plain, got) or compare_jobs(way, first, got)
 
     def with_least(self, job, option):
-        """The same options, with the number that --plan says. It does not count Python processes (docs/status.md)."""
+        """The same options, with the number that --plan says."""
         if LEAST not in option:
             return option
         option = [o for o in option if o != LEAST]
-        if " from python " in self.program.text():
-            return option
         plan = start([job, "--plan", *option, *self.program.arguments], self.work).stdout
         least = re.search(rb"^--memory +([\d.]+) MiB", plan, re.M)
         return [*option, f"--memory={int(float(least[1]) * MIB)}"] if least else option
