@@ -17,7 +17,7 @@ static void close_runs(const Job *job, StageRun *runs) {
     for (uint32_t s = 0; runs && s < job->ask.what->stage_count; s++)
         if (runs[s].job) stage_finish(&runs[s]);
     free(runs);
-    states_close(job->ask.what);
+    states_close(job->ask.what, nullptr);
 }
 
 static void set_dispatch(Job *job, Dispatch *dispatch) {

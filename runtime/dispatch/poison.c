@@ -55,9 +55,17 @@ struct Poison {
     Ward     *wards;         // By node.
     Watch    *watches;       // By node and thread.
     int64_t   ticked;        // When the last tick was.
+    int64_t   state_ns;      // The least that a state may take to be made or closed.
     int64_t   passed;        // From the tick before to the last one, unless the job stood still.
     uint32_t  count, threads;
 };
+
+// A model takes its time to be read, however fast calls are. A test waits less.
+static int64_t wait_of_states(void) {
+    enum : int64_t { MILLISECOND = 1'000'000, STATE_NS = 60'000 * MILLISECOND };
+    const char *text = getenv("SBC_TEST_STATE_WAIT_MS");
+    return text ? strtoll(text, nullptr, 10) * MILLISECOND : STATE_NS;
+}
 
 Poison *poison_open(Dispatch *d, Workers *workers, uint32_t count, uint32_t threads) {
     Poison *p = calloc(1, sizeof *p);
@@ -70,7 +78,8 @@ Poison *poison_open(Dispatch *d, Workers *workers, uint32_t count, uint32_t thre
         return nullptr;
     }
     *p = (Poison){.d = d, .workers = workers, .guards = &d->own->job->guards, .wards = wards,
-                  .watches = watches, .count = count, .threads = threads};
+                  .watches = watches, .count = count, .threads = threads,
+                  .state_ns = wait_of_states()};
     return p;
 }
 
@@ -231,7 +240,9 @@ void poison_note(Poison *p, NodeId node) {
     if (ward->trying) return;
     for (uint32_t t = 0; t < p->threads; t++) {
         const GuardNote *note = note_at(p, node, t);
-        if (!is_under_way(note) || note->task >= p->d->own->flow_max) continue;
+        if (!is_under_way(note) || note->kind != GUARD_CALL ||
+            note->task >= p->d->own->flow_max)
+            continue;
         Flow *flow = p->d->own->flows[note->task];
         if (!flow || !flow->run || !flow->far_asked || flow->place.i != node.i ||
             flow->run->index != note->stage)
@@ -360,8 +371,57 @@ static bool is_culprit(const Poison *p, NodeId node, const Suspect *is, bool mar
     return !marked || note->signal;
 }
 
+// ---- states -------------------------------------------------------------------------------------
+
+// What may a call take, or a state? 0: any time.
+static int64_t most_of(const Poison *p, const GuardNote *note) {
+    enum : int64_t { MICROSECOND = 1'000 };
+    int64_t most = p->d->what->stages[note->stage].timeout * MICROSECOND;
+    bool longer = note->kind != GUARD_CALL && most > 0 && most < p->state_ns;
+    return longer ? p->state_ns : most;
+}
+
+// The thread that ended the worker, if it was at a state. nullptr: it was not, or nobody knows.
+static const GuardNote *guilty_state(const Poison *p, NodeId node) {
+    const Ward *ward = &p->wards[node.i];
+    const GuardNote *found = nullptr;
+    bool marked = is_marked(p, node);
+    uint32_t under_way = 0;
+    for (uint32_t t = 0; t < p->threads; t++) {
+        const GuardNote *note = note_at(p, node, t);
+        if (!is_under_way(note)) continue;
+        under_way++;
+        bool state = note->kind != GUARD_CALL && note->stage < p->d->what->stage_count;
+        if (state && (ward->slow ? t == ward->thread : note->signal)) return note;
+        if (state) found = note;
+    }
+    return !ward->slow && !marked && under_way == 1 ? found : nullptr;
+}
+
+// Nothing is gained by another life: it would come to the same place. True: the trouble is set.
+static bool condemn_state(Poison *p, NodeId node, int status) {
+    const Ward *ward = &p->wards[node.i];
+    const GuardNote *note = ward->slow || is_fatal(status) ? guilty_state(p, node) : nullptr;
+    const SbBatchFn *fn = note ? p->d->what->stages[note->stage].calls : nullptr;
+    if (!fn) return false;
+    enum : int64_t { SECOND = 1'000'000'000 };
+    Trouble *trouble = &p->d->own->job->trouble;
+    const char *part = note->kind == GUARD_INIT ? "init" : "close";
+    if (ward->slow)
+        trouble_set(trouble, TROUBLE_STATE, "'%.*s_%s' ran for more than %g s", (int)fn->name.len,
+                    fn->name.ptr, part, (double)most_of(p, note) / (double)SECOND);
+    else
+        trouble_set(trouble, TROUBLE_STATE, "'%.*s_%s' crashed: %s", (int)fn->name.len,
+                    fn->name.ptr, part, crash_name(WTERMSIG(status)));
+    return true;
+}
+
 bool poison_died(Poison *p, NodeId node, int status) {
     Ward *ward = &p->wards[node.i];
+    if (condemn_state(p, node, status)) {
+        dispatch_stop(p->d);
+        return true;
+    }
     bool excused = ward->slow || (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_WORN);
     bool judged = ward->slow || is_fatal(status), marked = is_marked(p, node);
     if (ward->trying) {
@@ -446,19 +506,38 @@ static int64_t time_of(const Poison *p, NodeId node, uint32_t thread, uint64_t s
 }
 
 bool poison_overdue(Poison *p, NodeId node) {
-    enum : int64_t { MICROSECOND = 1'000 };
     Ward *ward = &p->wards[node.i];
     for (uint32_t t = 0; t < p->threads && !ward->slow; t++) {
         const GuardNote *note = note_at(p, node, t);
         uint64_t serial = note->serial;
-        uint32_t stage = note->stage;
-        if (!(serial & 1) || !note->timed || stage >= p->d->what->stage_count) continue;
-        int64_t most = p->d->what->stages[stage].timeout;
+        bool known = note->stage < p->d->what->stage_count;
+        if (!(serial & 1) || !note->timed || !known) continue;
+        int64_t most = most_of(p, note);
         int64_t ns = time_of(p, node, t, serial);
-        if (most == 0 || ns <= most * MICROSECOND || note->serial != serial) continue;
+        if (most == 0 || ns <= most || note->serial != serial) continue;
         ward->slow = true;
         ward->thread = t;
         ward->serial = serial;
     }
     return ward->slow;
+}
+
+// ---- the end of the job -------------------------------------------------------------------------
+
+static bool has_states(const Poison *p, NodeId node) {
+    for (uint32_t t = 0; t < p->threads; t++)
+        if (note_at(p, node, t)->states) return true;
+    return false;
+}
+
+// A job that fails, or is to end at once, waits for nobody.
+bool poison_closes(Poison *p, NodeId node) {
+    const Job *job = p->d->own->job;
+    bool ends = job->trouble.kind != TROUBLE_NONE || atomic_load(&job->stop.cancel) ||
+                job->rejects.over_limit || job->rejects.failing;
+    return !ends && has_states(p, node) && !poison_overdue(p, node);
+}
+
+void poison_closed(Poison *p, NodeId node, int status) {
+    if (p->d->own->job->trouble.kind == TROUBLE_NONE) condemn_state(p, node, status);
 }

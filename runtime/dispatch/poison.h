@@ -8,6 +8,8 @@
 //
 // Everybody who comes to a suspect row waits for its verdict. A row with a verdict is rejected
 // wherever it comes. Of a batch the trial calls for halves, until the rows are found.
+//
+// A worker that dies or hangs in NAME_init or NAME_close does so without a row: the job ends.
 #ifndef SBC_RUNTIME_POISON_H
 #define SBC_RUNTIME_POISON_H
 
@@ -25,6 +27,10 @@ void    poison_close(Poison *poison);
 void poison_note(Poison *poison, NodeId node);
 // Its process is gone, with the status of waitpid. True: its end counts as none.
 bool poison_died(Poison *poison, NodeId node, int status);
+// The worker was told to end, as the job does. Has it to be waited for, as it closes states?
+bool poison_closes(Poison *poison, NodeId node);
+// It is gone, and foreign code may have ended it.
+void poison_closed(Poison *poison, NodeId node, int status);
 // A fresh life has been welcomed: it hears of all cases, and of its next trial. True: it is at one.
 bool poison_begin(Poison *poison, NodeId node);
 bool poison_try(Poison *poison, NodeId node);

@@ -504,6 +504,26 @@ void workers_await(Workers *w) {
     }
 }
 
+// A worker that was told to end closes what foreign code has kept. In a place it has no process.
+static void see_off(Workers *w, NodeId node) {
+    Process *process = &w->lives[node.i].process;
+    if (process->pid == 0) return;
+    int status = process_reap(process, STOP_WAIT);
+    for (bool waits = true; status < 0 && waits;) {
+        pthread_mutex_lock(&w->d->lock);
+        waits = poison_closes(w->poison, node);
+        pthread_mutex_unlock(&w->d->lock);
+        if (waits) status = process_reap(process, TICK);
+    }
+    if (status < 0) {
+        process_kill(process);
+        status = process_reap(process, INT64_MAX);
+    }
+    pthread_mutex_lock(&w->d->lock);
+    poison_closed(w->poison, node, status);
+    pthread_mutex_unlock(&w->d->lock);
+}
+
 // Who was told to stop closes the connection: until then the word may be on its way.
 static void see_places_off(Workers *w) {
     enum : int64_t { LOOK = MILLISECOND };
@@ -525,12 +545,7 @@ void workers_close(Workers *w) {
     w->closing = true;
     if (w->links) workers_say_all(w, WIRE_STOP, &nothing);
     pthread_mutex_unlock(&w->d->lock);
-    for (uint32_t n = 1; w->lives && n < w->count; n++) {
-        Process *process = &w->lives[n].process;
-        if (process_reap(process, STOP_WAIT) >= 0) continue;
-        process_kill(process);
-        process_reap(process, INT64_MAX);
-    }
+    for (uint32_t n = 1; w->lives && n < w->count; n++) see_off(w, (NodeId){(uint16_t)n});
     if (w->links) see_places_off(w);
     if (w->links) links_close(w->links);
     joins_close(w);

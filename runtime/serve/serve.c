@@ -357,6 +357,16 @@ static void serve_thread(void *arg, uint32_t index, uint32_t thread) {
     crash_mark(nullptr);
 }
 
+// What foreign code has kept between its calls. The job hears that this process lives, and sees
+// what it does.
+static void end_states(Serve *s) {
+    crash_mark(&s->notes[0].signal);
+    states_close(s->job->ask.what, &s->notes[0]);
+    crash_mark(nullptr);
+    for (uint32_t t = 0; t < s->job->machine.pool.parallel.threads; t++)
+        s->notes[t].states = false;
+}
+
 LinksSetup serve_links(Serve *s) {
     enum : int64_t { QUEUE_BYTES = 256 << 20, TIMEOUT = 60'000'000'000 };
     return (LinksSetup){.calls = {.frame = on_frame, .closed = on_closed}, .self = s,
@@ -408,6 +418,7 @@ static bool serve(Serve *s, int socket) {
     if (!signals_open(s)) return false;
     join_say_ready(s);
     parallel->each(parallel, parallel->threads, serve_thread, s);
+    end_states(s);
     signals_close(s);
     return !s->failed;
 }

@@ -158,6 +158,7 @@ static void begin(SbGuard *guard, const GuardNote *is, bool runs) {
     if (!note) return;
     note->task = guard->task;
     note->stage = guard->number;
+    note->kind = GUARD_CALL;
     note->site = is->site;
     note->pure = is->pure;
     note->identity = is->identity;
@@ -180,6 +181,20 @@ static bool end(SbGuard *guard) {
     if (guard->all && memory->limit > 0) guard->all->kept[guard->number] += memory->used;
     return memory->denied;
 }
+
+// ---- states -------------------------------------------------------------------------------------
+
+void guard_state_begin(GuardNote *note, GuardKind kind, uint32_t stage, const SbStage *is) {
+    note->stage = stage;
+    note->kind = kind;
+    note->signal = 0;
+    note->states = true;
+    note->memory = (ForeignCall){0};
+    note->timed = is->timeout > 0;
+    note->serial++;
+}
+
+void guard_state_end(GuardNote *note) { note->serial++; }
 
 // ---- rows ---------------------------------------------------------------------------------------
 

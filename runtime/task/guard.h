@@ -20,12 +20,18 @@ typedef struct SbStage SbStage;
 // Of a row, the place of the call in the program. Of a batch, the stage that calls.
 enum : uint32_t { GUARD_BATCH = UINT32_C(1) << 31 };
 
+// What foreign code does: a call for rows, or what comes before all calls and after them. No row is
+// to blame for the latter two.
+typedef enum GuardKind : uint8_t { GUARD_CALL, GUARD_INIT, GUARD_CLOSE } GuardKind;
+
 typedef struct GuardNote {
     _Atomic uint64_t serial; // Of the call, two more for each; odd while foreign code runs.
     _Atomic bool timed;      // The time of the call is limited, and runs.
     uint32_t task, stage;    // Which task makes the call, and of which stage.
     uint32_t site;
     int32_t  pure;
+    GuardKind kind;
+    bool     states;         // The process has states, which it is to close.
     uint64_t identity;       // Of the row.
     int64_t  first, count;   // Of a batch: rows of the task's unit; count 0: it is one row.
     int32_t  signal;         // The signal by which the thread ended the process; 0: it did not.
@@ -97,6 +103,11 @@ typedef struct SbGuard {
 
 // Is there something to watch in the task's calls?
 bool guard_watches(const SbGuard *guard);
+
+// ---- states: NAME_init and NAME_close ----------------------------------------------------------
+
+void guard_state_begin(GuardNote *note, GuardKind kind, uint32_t stage, const SbStage *is);
+void guard_state_end(GuardNote *note);
 
 // ---- batches ------------------------------------------------------------------------------------
 

@@ -30,13 +30,22 @@ static SbBatchStates *states_of(const SbBatchFn *fn) {
     return there;
 }
 
+static bool make_state(const SbBatchFn *fn, SbCall *call, void **state, SbStr *words) {
+    const SbGuard *guard = call->guard;
+    GuardNote *note = guard ? guard->note : nullptr;
+    if (note) guard_state_begin(note, GUARD_INIT, guard->number, guard->stage);
+    bool made = sb_batch_init(call, fn, state, words);
+    if (note) guard_state_end(note);
+    return made;
+}
+
 static bool find_state(const SbBatchFn *fn, SbBatchStates *states, SbCall *call, void **state,
                        SbStr *words) {
     pthread_mutex_lock(&states->lock);
     FreeState *found = states->free;
     if (found) states->free = found->next;
     pthread_mutex_unlock(&states->lock);
-    if (!found) return sb_batch_init(call, fn, state, words);
+    if (!found) return make_state(fn, call, state, words);
     *state = found->state;
     free(found);
     return true;
@@ -71,21 +80,24 @@ void states_give(const SbBatchFn *fn, void *state) {
     if (fn->alone) pthread_mutex_unlock(&states->turn);
 }
 
-static void close_states(const SbBatchFn *fn) {
-    SbBatchStates *states = *fn->states;
-    *fn->states = nullptr;
+static void close_states(const SbJob *job, uint32_t stage, GuardNote *note) {
+    const SbStage *is = &job->stages[stage];
+    SbBatchStates *states = *is->calls->states;
+    *is->calls->states = nullptr;
     while (states && states->free) {
         FreeState *gone = states->free;
         states->free = gone->next;
-        fn->close(gone->state);
+        if (note) guard_state_begin(note, GUARD_CLOSE, stage, is);
+        is->calls->close(gone->state);
+        if (note) guard_state_end(note);
         free(gone);
     }
     free(states);
 }
 
-void states_close(const SbJob *job) {
+void states_close(const SbJob *job, GuardNote *note) {
     for (uint32_t i = 0; i < job->stage_count; i++) {
         const SbBatchFn *fn = job->stages[i].calls;
-        if (fn && fn->states) close_states(fn);
+        if (fn && fn->states) close_states(job, i, note);
     }
 }
