@@ -86,6 +86,14 @@ void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble);
 void dispatch_clock(Dispatch *d);
 // What follows from an event beside its actions: some figures are final, some memory is free.
 void dispatch_settle(Dispatch *d);
+// Has what workers have put into breakers for the stage handed over, on disk.
+void dispatch_flush(Dispatch *d, uint32_t stage);
+// Is all there that the stage puts into breakers of the root's units before `unit`?
+bool dispatch_is_safe(const Dispatch *d, uint32_t stage, uint32_t root, uint64_t unit);
+// Files from..to-1 have the runs of a set of lanes: this process's for index 0, then each worker's.
+// False: there is none of that index. Without the lock, too.
+bool dispatch_set_files(const Dispatch *d, uint32_t set, uint32_t index, uint32_t *from,
+                        uint32_t *to);
 // Does a thread beside the one that asks do anything, or is there anything for one to do?
 bool dispatch_moves(const Dispatch *d);
 

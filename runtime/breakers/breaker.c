@@ -15,6 +15,7 @@
 #include "stdlib/aggregate.h"
 #include "stdlib/hash.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ typedef struct Far {
     Part     part;
     int64_t  bytes;
     FarRows *rows;            // Where they lie; nullptr: they went to disk.
+    uint32_t set;             // Of lanes.
     bool     written;
 } Far;
 
@@ -36,8 +38,9 @@ struct SbBreakerState {
     SbMemory *memory;
     uint32_t  threads;
     Part     *parts;          // One a thread.
-    Far      *far;            // They count as parts after those of threads.
+    Far     **far;            // They count as parts after those of threads.
     uint32_t  far_count, far_room;
+    pthread_mutex_t far_lock;  // Of that list, while there may be more.
     const SbEntry **entries;  // After finish; allocated for `room`.
     int64_t   count, room;
     int64_t   charged;        // Lists of entries, slots.
@@ -69,7 +72,7 @@ static uint32_t part_count(const SbBreakerState *breaker) {
 
 static Part *part_of(const SbBreakerState *breaker, uint32_t part) {
     return part < breaker->threads ? &breaker->parts[part]
-                                   : &breaker->far[part - breaker->threads].part;
+                                   : &breaker->far[part - breaker->threads]->part;
 }
 
 static void close_part(const SbBreakerState *breaker, Part *part) {
@@ -141,6 +144,7 @@ SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemor
     const SbSortBy came = {.prefix = sb_entry_order};
     bool sorts = what->kind == SB_BREAK_SORT;
     *breaker = (SbBreakerState){.what = what, .memory = memory, .threads = threads};
+    pthread_mutex_init(&breaker->far_lock, nullptr);
     breaker->on_disk_by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare,
                                              what->parts, what->part_count}
                                 : is_join(breaker) ? spill_join_by : came;
@@ -163,9 +167,12 @@ void sb_breaker_close(SbBreakerState *breaker) {
     if (!breaker) return;
     for (uint32_t i = 0; breaker->parts && i < part_count(breaker); i++)
         close_part(breaker, part_of(breaker, i));
-    for (uint32_t i = 0; i < breaker->far_count; i++)
-        if (breaker->far[i].rows) far_rows_release(breaker->far[i].rows);
+    for (uint32_t i = 0; i < breaker->far_count; i++) {
+        if (breaker->far[i]->rows) far_rows_release(breaker->far[i]->rows);
+        free(breaker->far[i]);
+    }
     free(breaker->far);
+    pthread_mutex_destroy(&breaker->far_lock);
     spill_sort_close(&breaker->sort);
     spill_groups_close(breaker->groups);
     spill_join_close(breaker->join);
@@ -412,7 +419,7 @@ static bool fits_in_memory(const SbBreakerState *breaker) {
         bytes += part->count * GROUP_BYTES + 2 * sb_scratch_charged(&part->state->call);
     }
     for (uint32_t i = 0; i < breaker->far_count; i++)
-        bytes += breaker->far[i].part.groups.count * GROUP_BYTES;
+        bytes += breaker->far[i]->part.groups.count * GROUP_BYTES;
     return !breaker->memory->eager && sb_memory_has(breaker->memory, bytes);
 }
 
@@ -459,13 +466,35 @@ static void relieve_groups(void *arg, uint32_t part, uint32_t thread) {
     sb_groups_seal(&breaker->parts[part].groups);
 }
 
-static void write_far(void *arg, uint32_t index, uint32_t thread) {
-    SbBreakerState *breaker = arg;
-    Far *far = &breaker->far[index];
-    if (breaker->spill->failed) return;
+static void write_part(SbBreakerState *breaker, Far *far, uint32_t thread) {
+    if (breaker->spill->failed || far->written) return;
     far->written = is_group(breaker)
                        ? spill_groups_write(breaker->groups, &far->part.groups.state->rows, thread)
                        : spill_sort_take(&breaker->sort, &far->part.rows, thread);
+}
+
+static void write_far(void *arg, uint32_t index, uint32_t thread) {
+    SbBreakerState *breaker = arg;
+    write_part(breaker, breaker->far[index], thread);
+}
+
+// The list may move; what it lists does not.
+static Far *next_far(SbBreakerState *breaker, uint32_t *at, uint32_t set) {
+    Far *found = nullptr;
+    pthread_mutex_lock(&breaker->far_lock);
+    for (; !found && *at < breaker->far_count; ++*at) {
+        Far *far = breaker->far[*at];
+        if (far->set == set && !far->written) found = far;
+    }
+    pthread_mutex_unlock(&breaker->far_lock);
+    return found;
+}
+
+bool sb_breaker_relieve_far(SbBreakerState *breaker, uint32_t set, uint32_t thread) {
+    uint32_t at = 0;
+    for (Far *far; !breaker->spill->failed && (far = next_far(breaker, &at, set));)
+        write_part(breaker, far, thread);
+    return !breaker->spill->failed;
 }
 
 static void relieve_parts(SbBreakerState *breaker, SbParallel *parallel) {
@@ -655,10 +684,11 @@ bool sb_breaker_leave(SbBreakerState *breaker, uint32_t thread, FarPart *part, S
     return good;
 }
 
+// Room for one more.
 static bool more_far(SbBreakerState *breaker) {
     if (breaker->far_count < breaker->far_room) return true;
     uint32_t room = breaker->far_room ? 2 * breaker->far_room : 8;
-    Far *far = realloc(breaker->far, room * sizeof *far);
+    Far **far = realloc(breaker->far, room * sizeof *far);
     if (!far) return false;
     breaker->far = far;
     breaker->far_room = room;
@@ -682,19 +712,22 @@ static bool adopt(const SbBreakerState *breaker, Part *to, FarPart *part) {
     return true;
 }
 
-bool sb_breaker_take_far(SbBreakerState *breaker, FarPart *part, FarRows *rows) {
-    Far far = {.bytes = part->bytes, .rows = rows};
-    bool good = more_far(breaker) && adopt(breaker, &far.part, part);
+bool sb_breaker_take_far(SbBreakerState *breaker, uint32_t set, FarPart *part, FarRows *rows) {
+    Far *far = malloc(sizeof *far);
+    if (far) *far = (Far){.bytes = part->bytes, .rows = rows, .set = set};
+    pthread_mutex_lock(&breaker->far_lock);
+    bool good = far && more_far(breaker) && adopt(breaker, &far->part, part);
+    if (good) breaker->far[breaker->far_count++] = far;
+    pthread_mutex_unlock(&breaker->far_lock);
     far_part_close(part);
-    if (!good) return false;
-    rows->holders++;
-    breaker->far[breaker->far_count++] = far;
-    return true;
+    if (good) rows->holders++;
+    else free(far);
+    return good;
 }
 
 void sb_breaker_let_far_go(SbBreakerState *breaker) {
     for (uint32_t i = 0; i < breaker->far_count; i++) {
-        Far *far = &breaker->far[i];
+        Far *far = breaker->far[i];
         if (!far->written || !far->rows) continue;
         if (is_group(breaker)) far->part.groups.count = 0;
         sb_rows_clear(is_group(breaker) ? &far->part.groups.state->rows : &far->part.rows);

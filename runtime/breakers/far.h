@@ -32,8 +32,12 @@ bool sb_breaker_has_runs(const SbBreakerState *breaker);
 SpillRun *sb_breaker_leave_runs(SbBreakerState *breaker, uint32_t *count);
 
 // Adds the part, which is closed. The breaker holds `far` until it is closed or has written the
-// rows. False: no memory. The lock of the dispatch is held.
-bool sb_breaker_take_far(SbBreakerState *breaker, FarPart *part, FarRows *far);
+// rows. `set`: of lanes, that its rows belong to. False: no memory. The lock of the dispatch is
+// held.
+bool sb_breaker_take_far(SbBreakerState *breaker, uint32_t set, FarPart *part, FarRows *far);
+// Writes far parts of the set as runs, with the writer of `thread`. Parts of another set may come
+// meanwhile. False: the spill has failed.
+bool sb_breaker_relieve_far(SbBreakerState *breaker, uint32_t set, uint32_t thread);
 // Lets go of far parts whose rows went to disk. The lock of the dispatch is held.
 void sb_breaker_let_far_go(SbBreakerState *breaker);
 

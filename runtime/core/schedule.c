@@ -263,6 +263,7 @@ static void handle(Schedule *s, const Event *event) {
     case EVENT_HOLD: on_hold(s, event); break;
     case EVENT_RELEASE: on_release(s, event); break;
     case EVENT_FINISHED: on_finished(s, event); break;
+    case EVENT_FLUSH: flush_stage(s, event->stage); break;
     case EVENT_FLUSHED: on_flushed(s, event); break;
     case EVENT_NODE_LOST: on_node_lost(s, event); break;
     case EVENT_NODE_UP: on_node_up(s, event); break;
@@ -377,6 +378,16 @@ uint8_t schedule_region(const Schedule *s, StageId root, uint8_t node) {
 }
 
 bool schedule_closed(const Schedule *s, EdgeId edge) { return s->closed[edge.i]; }
+
+bool schedule_is_safe(const Schedule *s, StageId stage, StageId root, uint32_t unit) {
+    for (uint32_t i = 1; i < s->item_count; i++) {
+        const Item *item = &s->items[i];
+        bool own = item->state != ITEM_NONE && item->stage.i == stage.i;
+        if (own && item->name.root.i == root.i && item->name.unit < unit) return false;
+    }
+    return true;
+}
+
 const Shape *schedule_shape(const Schedule *s) { return &s->shape; }
 
 int64_t schedule_minimum(const Schedule *s) { return s->reserves.minimum; }

@@ -28,6 +28,7 @@ static void fill_ask(const Dispatch *d, const Flow *flow, Ask *ask) {
     const StageRun *run = flow->run;
     *ask = (Ask){.task = flow->id.i, .stage = run->index, .rows = flow->far_rows,
                  .splits = !flow->doubt,
+                 .set = tell_lane(&d->observers, flow) > 0,
                  .goes_back = !flow->alone && run->setup.goes_back && !flow->filled &&
                               !d->own->spill->failed,
                  .unit = flow->unit,

@@ -10,6 +10,7 @@ struct FarFlush {
     uint32_t  filling;  // Those within a unit.
     bool      due;      // The worker is to hand over once there are none.
     bool      asked;    // It has been told to.
+    bool      writes;   // What it hands over is to be on disk.
     FlowQueue held;     // Those that are to begin a unit after that.
 };
 
@@ -24,6 +25,13 @@ static FarFlush *flush_of(const Dispatch *d, uint32_t stage, NodeId node) {
     return &d->own->flushes[stage * plan_node_count(&d->plan->plan) + node.i];
 }
 
+static uint32_t sets_of(const Dispatch *d) { return d->own->job->ask.options.resume ? 2 : 1; }
+
+// As many for all workers: some may have fewer threads.
+static uint32_t far_lanes(const Dispatch *d) {
+    return sets_of(d) * wire_lanes(d->own->job->machine.workers.threads);
+}
+
 bool far_fills_open(Dispatch *d) {
     const WorkerPlan *plan = &d->own->job->machine.workers;
     bool any = false;
@@ -32,7 +40,7 @@ bool far_fills_open(Dispatch *d) {
     size_t count = (size_t)d->what->stage_count * plan_node_count(&d->plan->plan);
     d->own->flushes = calloc(count, sizeof *d->own->flushes);
     return (d->own->flushes &&
-            spill_expect(d->own->spill, plan->count * wire_lanes(plan->threads))) ||
+            spill_expect(d->own->spill, plan->count * far_lanes(d))) ||
            trouble_no_memory(d->own->trouble, "for breakers");
 }
 
@@ -42,8 +50,8 @@ void far_fills_welcome(const Dispatch *d, NodeId node, Welcome *welcome) {
     const Spill *spill = d->own->spill;
     welcome->spill = spill->path && d->own->flushes ? spill->path : "";
     if (!d->own->flushes) return;
-    // As many for all: some workers may have fewer threads.
-    welcome->lanes = wire_lanes(d->own->job->machine.workers.threads);
+    welcome->lanes = far_lanes(d);
+    welcome->sets = sets_of(d);
     welcome->first_file = spill->threads + (node.i - 1u) * welcome->lanes;
 }
 
@@ -63,7 +71,7 @@ static void ask(Dispatch *d, uint32_t stage, NodeId node) {
     FarFlush *flush = flush_of(d, stage, node);
     if (!flush->due || flush->asked || flush->filling > 0) return;
     Text text = {0};
-    Flush say = {.stage = stage, .last = d->runs[stage].exhausted};
+    Flush say = {.stage = stage, .last = d->runs[stage].exhausted, .writes = flush->writes};
     wire_put_flush(&text, &say);
     flush->asked = true;
     d->own->far_count++;
@@ -103,7 +111,7 @@ void far_flush(Dispatch *d, const Action *action) {
 // Nothing is asked of the node any more.
 static void end_flush(Dispatch *d, FarFlush *flush) {
     d->own->far_count -= flush->asked;
-    flush->due = flush->asked = false;
+    flush->due = flush->asked = flush->writes = false;
     for (Flow *flow; (flow = flow_queue_pop(&flush->held));) {
         flow->held = false;
         dispatch_queue(d, flow);
@@ -136,7 +144,7 @@ static bool add_parts(Dispatch *d, NodeId node, Flushed *flushed) {
         FlushedPart *part = &flushed->parts[i];
         SbBreakerState *breaker = d->own->breakers[stage->terminals[part->terminal]];
         // Nobody needs it any more, unless it is there.
-        if (breaker) good = sb_breaker_take_far(breaker, &part->part, rows);
+        if (breaker) good = sb_breaker_take_far(breaker, part->set, &part->part, rows);
     }
     if (rows) far_rows_release(rows);
     return good;
@@ -175,7 +183,33 @@ bool far_hear_flushed(Dispatch *d, NodeId node, Unpack *from) {
     if (!good || d->stop) return good;
     end_flush(d, flush_of(d, stage.i, node));
     say_flushed(d, stage, node);
+    tell_flushed(&d->observers, stage.i);
     return true;
+}
+
+// ---- commits ------------------------------------------------------------------------------------
+
+void dispatch_flush(Dispatch *d, uint32_t stage) {
+    if (!d->own->flushes || !fills_far(d, stage)) return;
+    for (uint32_t n = 1; n < plan_node_count(&d->plan->plan); n++)
+        flush_of(d, stage, (NodeId){(uint16_t)n})->writes = true;
+    dispatch_tell(d, (Event){.kind = EVENT_FLUSH, .stage = {(uint16_t)stage}});
+}
+
+bool dispatch_is_safe(const Dispatch *d, uint32_t stage, uint32_t root, uint64_t unit) {
+    if (!fills_far(d, stage)) return true;
+    return schedule_is_safe(d->schedule, (StageId){(uint16_t)stage}, (StageId){(uint16_t)root},
+                            unit < UINT32_MAX ? (uint32_t)unit : UINT32_MAX);
+}
+
+bool dispatch_set_files(const Dispatch *d, uint32_t set, uint32_t index, uint32_t *from,
+                        uint32_t *to) {
+    uint32_t workers = d->own->flushes ? d->own->job->machine.workers.count : 0;
+    uint32_t lanes = index > 0 ? far_lanes(d) : d->own->job->breakers.lanes;
+    uint32_t first = index > 0 ? d->own->spill->threads + (index - 1) * lanes : 0;
+    *from = first + set * (lanes / 2);
+    *to = *from + lanes / 2;
+    return index <= workers;
 }
 
 void far_fills_lose(Dispatch *d, NodeId node) {

@@ -319,6 +319,7 @@ bool dispatch_run(Dispatch *d) {
         trouble_set(d->own->trouble, TROUBLE_INTERRUPTED, "interrupted");
     // A signal that comes from now on finds nothing to stop.
     d->own->over = true;
+    workers_end(d->own->workers);
     pthread_mutex_unlock(&d->lock);
     if (d->own->trouble->kind != TROUBLE_NONE) return false;
     tell_conclude(&d->observers);

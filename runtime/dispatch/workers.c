@@ -538,6 +538,10 @@ static void see_places_off(Workers *w) {
     }
 }
 
+void workers_end(Workers *w) {
+    if (w) w->closing = true;
+}
+
 void workers_close(Workers *w) {
     if (!w) return;
     Text nothing = {0};

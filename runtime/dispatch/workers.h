@@ -17,6 +17,9 @@ typedef struct Workers Workers;
 
 // Starts as many as the job wants. False: the trouble of the job says why not.
 bool workers_open(Dispatch *d, Workers **workers);
+// What workers say from now on is not heard: what they have to do with is being let go. The lock of
+// the dispatch is held.
+void workers_end(Workers *workers);
 // Ends all of them, whatever they do.
 void workers_close(Workers *workers);
 

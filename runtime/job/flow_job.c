@@ -134,7 +134,6 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
                                .timed_only = of->ask->options.workers.count == 0 &&
                                              machine->workers.places == 0,
                                .kinds = of->ask->options.workers.kinds,
-                               .fills_leave = !of->journaled,
                                .covered_max = machine->workers.covered_max,
                                .worker_memory = machine->workers.ledger,
                                .block_bytes = sizes->block_bytes,

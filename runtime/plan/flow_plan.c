@@ -188,10 +188,9 @@ static SbStr words(const char *text) { return (SbStr){text, (int64_t)strlen(text
 // Who reads a stream knows then how long it is.
 static SbStr why_home(const Maker *m, uint32_t s) {
     const SbStage *stage = &m->job->stages[s];
-    bool fills = fills_any(m, stage), finished = m->flow->plan.stages[s].kind == STAGE_READER;
+    bool fills = fills_any(m, stage);
     if (stage->home.len > 0) return stage->home;
     if (reads_stream(m, stage)) return words("a pipe or compressed file is read once");
-    if ((fills || finished) && !m->numbers->fills_leave) return words("--resume commits there");
     if (fills && !m->repeats[s]) return words("its rows come of what is read once");
     return (SbStr){};
 }

@@ -35,7 +35,6 @@ typedef struct FlowNumbers {
     uint32_t place_cpus;     // Of each of those.
     bool     timed_only;     // Only stages with a time limit run in workers.
     const WorkerKind *kinds; // By worker: what it has; nullptr: all have the same.
-    bool     fills_leave;    // Workers may fill breakers, and read them.
     uint32_t covered_max;    // As CorePlan's.
     int64_t  worker_memory;  // Bytes that the ledger of each worker may give.
     int64_t  block_bytes; // Of memory for rows, at most.

@@ -99,22 +99,38 @@ static bool put_run(RunFile *file, uint32_t breaker, const SpillRun *run) {
     return put_index(file, run);
 }
 
-// What the lanes have goes to disk; all runs of theirs go to the file.
-static bool put_breaker(RunFile *file, uint32_t breaker, uint32_t from, uint32_t to) {
+// What lanes of the set have goes to disk, and what workers have handed over of it.
+static bool relieve(RunFile *file, SbBreakerState *state, uint32_t set) {
     Resume *resume = file->resume;
-    SbBreakerState *state = resume->breakers[breaker];
-    if (!state) return true;
+    uint32_t from = set * resume->lanes, to = from + resume->lanes;
     for (uint32_t lane = from; lane < to; lane++) {
         pthread_mutex_lock(&resume->fills[lane]);
         sb_breaker_relieve(state, lane);
+        if (lane == from) sb_breaker_relieve_far(state, set, lane);
         pthread_mutex_unlock(&resume->fills[lane]);
     }
-    if (spill_trouble(resume->spill, file->trouble)) return false;
+    return !spill_trouble(resume->spill, file->trouble);
+}
+
+static bool put_runs(RunFile *file, uint32_t breaker, uint32_t from, uint32_t to) {
+    SbBreakerState *state = file->resume->breakers[breaker];
     uint32_t count;
     SpillRun *runs = sb_breaker_take_runs(state, from, to, &count);
     bool good = runs || journal_no_memory(file->trouble);
     for (uint32_t i = 0; good && i < count; i++) good = put_run(file, breaker, &runs[i]);
     free(runs);
+    return good;
+}
+
+// All runs of the set go to the file.
+static bool put_breaker(RunFile *file, uint32_t breaker, uint32_t set) {
+    Resume *resume = file->resume;
+    SbBreakerState *state = resume->breakers[breaker];
+    if (!state) return true;
+    bool good = relieve(file, state, set);
+    uint32_t from, to;
+    for (uint32_t i = 0; good && dispatch_set_files(resume->d, set, i, &from, &to); i++)
+        good = put_runs(file, breaker, from, to);
     return good;
 }
 
@@ -127,11 +143,10 @@ static void pack_file(const RunFile *file, Text *text) {
 }
 
 bool breakers_commit(Resume *resume, CommitGroup *group, Trouble *trouble) {
-    uint32_t from = group->parity ? 0 : resume->lanes;
     RunFile file = {.resume = resume, .trouble = trouble};
     bool good = open_file(&file, resume->state.run_file_count);
     for (uint32_t b = 0; good && b < group->breaker_count; b++)
-        good = put_breaker(&file, group->breakers[b], from, from + resume->lanes);
+        good = put_breaker(&file, group->breakers[b], !group->parity);
     if (good && !durable_put_sync(file.fd)) good = cannot_write(&file);
     good = good && durable_sync_folder_of(file.name, trouble);
     Text packed = {0};

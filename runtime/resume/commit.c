@@ -114,6 +114,34 @@ static bool are_done(const Resume *resume, const CommitGroup *group) {
     return true;
 }
 
+// The stages that fill breakers of the group, one after the other. False: there is none from
+// `*stage` on.
+static bool next_filler(const Resume *resume, const CommitGroup *group, uint32_t *stage) {
+    for (; *stage < resume->what->stage_count; ++*stage) {
+        const SbStage *is = &resume->what->stages[*stage];
+        for (uint32_t t = 0; t < is->terminal_count; t++)
+            for (uint32_t b = 0; b < group->breaker_count; b++)
+                if (is->terminals[t] == group->breakers[b]) return true;
+    }
+    return false;
+}
+
+// Is what came into breakers of the units before the targets with this process?
+static bool are_safe(const Resume *resume, const CommitGroup *group) {
+    for (uint32_t s = 0; next_filler(resume, group, &s); s++) {
+        for (uint32_t r = 0; r < group->root_count; r++) {
+            uint32_t root = group->roots[r];
+            if (!dispatch_is_safe(resume->d, s, root, resume->roots[root].target)) return false;
+        }
+    }
+    return true;
+}
+
+void group_flush(const Resume *resume, CommitGroup *group) {
+    group->asked = true;
+    for (uint32_t s = 0; next_filler(resume, group, &s); s++) dispatch_flush(resume->d, s);
+}
+
 // What was folded since is in the record; folding goes on.
 static void note_packed(Resume *resume, const CommitGroup *group) {
     for (uint32_t r = 0; r < group->root_count; r++) {
@@ -161,6 +189,9 @@ bool group_look(Resume *resume, CommitGroup *group, bool last, Trouble *trouble)
                (last || is_due(resume, group));
     if (due) choose(resume, group);
     if (group->state != COMMIT_CHOSEN || !are_done(resume, group)) return true;
+    group->waits = !are_safe(resume, group);
+    group->asked &= group->waits;
+    if (group->waits) return true;
     for (uint32_t s = 0; s < group->sink_count; s++)
         if (!judge_sink(resume->sinks, &group->sinks[s], trouble)) return false;
     return pack(resume, group, trouble);
@@ -210,6 +241,7 @@ bool group_may_finish(Resume *resume, uint32_t breaker, Trouble *trouble) {
 void group_give_up(Resume *resume, CommitGroup *group) {
     forget_targets(resume, group);
     group->state = COMMIT_NONE;
+    group->waits = group->asked = false;
     group->ended = true;
 }
 

@@ -42,6 +42,7 @@ typedef struct RootLog {
     UnitTally *tallies;     // Of the units from there on: of unit n at n % cap.
     uint64_t   begun;       // Those before it have begun.
     uint32_t   cap;
+    uint32_t   again;       // Partitions that are made once more of units that are folded.
     uint64_t   target;      // Units of the commit that is chosen; no more are folded until it is
                             // packed. UINT64_MAX: none is.
     uint64_t   taken;       // Of units from there on no sink has been given anything.
@@ -72,7 +73,8 @@ typedef struct GroupSink {
 
 typedef enum CommitState {
     COMMIT_NONE,
-    COMMIT_CHOSEN,  // The targets are fixed; not all that stands before them is done.
+    COMMIT_CHOSEN,  // The targets are fixed; not all that stands before them is done, or workers
+                    // have rows of it still.
     COMMIT_READY,   // It is, and packed; bytes before the marks may be on their way.
     COMMIT_BUSY,    // A thread writes it.
 } CommitState;
@@ -97,6 +99,8 @@ typedef struct CommitGroup {
     uint32_t   sink_count;
     uint32_t  *breakers;
     uint32_t   breaker_count;
+    bool       waits;       // What is done is not safe yet: workers are to hand it over.
+    bool       asked;       // They have been told.
     GroupTable *tables;
     uint32_t   table_count;
     uint32_t   parity;      // Of the lanes that units fill that no commit is chosen for.
@@ -135,6 +139,7 @@ struct Resume {
     char         tag[DURABLE_TAG + 1];
     bool         finished;
     bool         always;    // Tests: commit after every unit.
+    int64_t      looked_ns; // When a commit that waits for workers was looked at last.
     bool         closed;    // Rows are dropped from now on: what is done may not be what it seems.
     RootLog     *roots;     // By stage; those that are no roots are empty.
     uint32_t     root_count;
@@ -230,6 +235,8 @@ bool group_may_finish(Resume *resume, uint32_t breaker, Trouble *trouble);
 // The commit that is chosen waits for what waits for the group's breakers: there is none before
 // they are finished, and none after that.
 void group_give_up(Resume *resume, CommitGroup *group);
+// Has workers hand over what the commit waits for.
+void group_flush(const Resume *resume, CommitGroup *group);
 // A commit that can be written, from now on the caller's; nullptr: none.
 CommitGroup *group_ready(Resume *resume);
 // Writes it; without the lock.

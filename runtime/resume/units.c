@@ -101,12 +101,18 @@ static void look(Resume *resume, CommitGroup *group, bool last) {
     bool open = !resume->closed && !resume->d->stop;
     if (open && !group_look(resume, group, last, &trouble))
         dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
-    if (group->state == COMMIT_READY) pthread_cond_signal(&resume->d->changed);
+    bool asks = group->waits && !group->asked;
+    if (group->state == COMMIT_READY || asks) pthread_cond_signal(&resume->d->changed);
+}
+
+// Rows that were lost with a worker are made once more, of units that were done.
+static uint32_t *alive_of(RootLog *log, uint64_t unit) {
+    return unit < log->cut.units ? &log->again : &tally_of(log, unit)->alive;
 }
 
 static void let_go(Resume *resume, uint32_t root, uint64_t unit) {
-    const RootLog *log = log_of(resume, root);
-    if (log && --tally_of(log, unit)->alive == 0)
+    RootLog *log = log_of(resume, root);
+    if (log && --*alive_of(log, unit) == 0)
         look(resume, &resume->groups[log->group], false);
 }
 
@@ -172,8 +178,8 @@ static void settled(void *self, uint32_t root, uint64_t unit, bool wanted) {
 
 static void handed(void *self, LivePartition *live) {
     const Resume *resume = self;
-    const RootLog *log = log_of(resume, live->root);
-    if (log) tally_of(log, live->root_unit)->alive++;
+    RootLog *log = log_of(resume, live->root);
+    if (log) ++*alive_of(log, live->root_unit);
 }
 
 static void freed(void *self, LivePartition *live) {
@@ -238,7 +244,8 @@ static bool counted_late(void *self, const LateCounts *late) {
 static void rows(void *self, const Flow *flow, int64_t taken, int64_t came) {
     const Resume *resume = self;
     const RootLog *log = log_of(resume, flow->root);
-    if (!log) return;
+    // Those of a unit that is folded were counted then.
+    if (!log || flow->root_unit < log->cut.units) return;
     int64_t *figures = tally_of(log, flow->root_unit)->figures;
     const ResumeState *state = &resume->state;
     figures[state->taken_at + flow->run->index] += taken;
@@ -272,12 +279,21 @@ static bool judged(void *self, const Text *cases) {
 
 // ---- commits ------------------------------------------------------------------------------------
 
+// What workers had handed over is on disk.
+static void let_far_go(const Resume *resume, const CommitGroup *group) {
+    for (uint32_t b = 0; b < group->breaker_count; b++) {
+        SbBreakerState *state = resume->breakers[group->breakers[b]];
+        if (state) sb_breaker_let_far_go(state);
+    }
+}
+
 static bool write(Resume *resume, CommitGroup *group) {
     Trouble trouble = {0};
     pthread_mutex_unlock(&resume->d->lock);
     bool good = group_write(resume, group, &trouble);
     good = group_done(group, &trouble) && good;
     pthread_mutex_lock(&resume->d->lock);
+    let_far_go(resume, group);
     // After a failure no other commit of the group is tried.
     if (!good) dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
     else group->state = COMMIT_NONE;
@@ -291,8 +307,35 @@ static uint32_t first_root(const Resume *resume, const CommitGroup *group) {
     return resume->ends[group->sinks[0].sink].roots[0];
 }
 
+// A commit that waits for workers. Nothing tells that what they make once more has come to its end.
+static void look_again(Resume *resume, bool now) {
+    enum : int64_t { PAUSE_NS = 10'000'000 };
+    for (uint32_t g = 0; g < resume->group_count && !resume->closed; g++) {
+        CommitGroup *group = &resume->groups[g];
+        if (group->state != COMMIT_CHOSEN || !group->waits) continue;
+        if (!now && resume->d->now - resume->looked_ns < PAUSE_NS) return;
+        resume->looked_ns = resume->d->now;
+        group->asked = false;
+        look(resume, group, false);
+    }
+}
+
+static void settle(void *self) { look_again(self, false); }
+
+static void flushed(void *self, uint32_t stage) {
+    (void)stage;
+    look_again(self, true);
+}
+
+static void flush_groups(Resume *resume) {
+    for (uint32_t g = 0; g < resume->group_count && !resume->closed; g++)
+        if (resume->groups[g].waits && !resume->groups[g].asked)
+            group_flush(resume, &resume->groups[g]);
+}
+
 static bool work_first(void *self, uint32_t thread) {
     Resume *resume = self;
+    flush_groups(resume);
     CommitGroup *group = !resume->closed ? group_ready(resume) : nullptr;
     if (!group) return false;
     tell_begin(&resume->d->observers, thread, WORK_WRITE, first_root(resume, group));
@@ -439,7 +482,8 @@ static void prepare(void *self, StageRun *run) {
 Observer resume_observer(Job *job, Limits *limits) {
     static const ObserverCalls calls = {
         .open = open, .judged = judged, .prepare = prepare, .restore = restore, .end = end,
-        .work_first = work_first, .launched = launched, .rows = rows, .lost = lost, .lane = lane,
+        .work_first = work_first, .settle = settle, .flushed = flushed, .launched = launched,
+        .rows = rows, .lost = lost, .lane = lane,
         .counted = counted, .ended = ended, .counted_late = counted_late, .settled = settled,
         .handed = handed, .taking = taking, .freed = freed, .closing_stage = closing_stage,
         .uses_breaker = uses_breaker, .closing_breaker = closing_breaker,

@@ -49,6 +49,7 @@ bool fills_open(Serve *s, const Welcome *welcome) {
     all->lane_count = welcome->lanes;
     all->first_file = welcome->first_file;
     if (all->lane_count == 0) return true;
+    all->of_set = welcome->lanes / welcome->sets;
     all->lanes = calloc(all->lane_count, sizeof *all->lanes);
     all->stages = calloc(s->job->ask.what->stage_count, sizeof *all->stages);
     if (!all->lanes || !all->stages) return trouble_no_memory(&s->job->trouble, "for breakers");
@@ -113,11 +114,11 @@ static StageFills *fills_of(Serve *s, const Served *task) {
     return mine && mine->states ? mine : nullptr;
 }
 
-// Of the lanes that are free and have only rows of units before this one, the fullest; else a free
+// Of the set's lanes that are free and have only rows of units before this one, the fullest; else a free
 // one, whose rows have to go first.
-static uint32_t find_lane(const Fills *all, const StageFills *mine, uint64_t unit) {
-    uint32_t found = LANE_NONE, other = LANE_NONE;
-    for (uint32_t i = 0; i < all->lane_count; i++) {
+static uint32_t find_lane(const Fills *all, const StageFills *mine, uint32_t set, uint64_t unit) {
+    uint32_t found = LANE_NONE, other = LANE_NONE, first = set * all->of_set;
+    for (uint32_t i = first; i < first + all->of_set; i++) {
         if (all->lanes[i].held) continue;
         if (mine->groups && mine->after[i] > unit) other = i;
         else if (found == LANE_NONE || mine->after[i] > mine->after[found]) found = i;
@@ -139,7 +140,7 @@ bool fills_take_lane(Serve *s, Served *task, Trouble *trouble) {
     task->fills = mine;
     if (!mine || task->holds_lane) return true;
     pthread_mutex_lock(&s->lock);
-    uint32_t lane = find_lane(&s->fills, mine, unit);
+    uint32_t lane = find_lane(&s->fills, mine, task->set, unit);
     bool late = lane != LANE_NONE && mine->groups && mine->after[lane] > unit;
     if (lane != LANE_NONE) {
         task->lane = lane;
@@ -189,16 +190,16 @@ void fills_went_back(Serve *s, Served *task) {
 static bool may_stay(Serve *s, const SbBreakerState *state, const Flush *flush) {
     enum { SHARE = 4 };
     const SbMemory *memory = &s->job->machine.memory;
-    if (memory->eager || sb_breaker_has_runs(state)) return false;
+    if (flush->writes || memory->eager || sb_breaker_has_runs(state)) return false;
     return flush->last || memory->used <= memory->limit / SHARE;
 }
 
-static bool flush_part(SbBreakerState *state, uint32_t lane, bool stays, uint32_t t,
-                       Flushed *flushed) {
+static bool flush_part(SbBreakerState *state, uint32_t lane, uint32_t of_set, bool stays,
+                       uint32_t t, Flushed *flushed) {
     FarPart part;
     bool good = (stays || !sb_breaker_relieve(state, lane)) &&
                 sb_breaker_leave(state, lane, &part, wire_add_block, &flushed->blocks);
-    if (good && part.span_count > 0) wire_add_part(flushed, t, &part);
+    if (good && part.span_count > 0) wire_add_part(flushed, t, lane / of_set, &part);
     else if (good) far_part_close(&part);
     // What found no memory to be copied is written.
     return good || !stays || sb_breaker_relieve(state, lane);
@@ -210,7 +211,7 @@ static void flush_breaker(Serve *s, const Flush *flush, uint32_t t, Flushed *flu
     bool stays = may_stay(s, state, flush), good = true;
     for (uint32_t lane = 0; lane < s->fills.lane_count && good; lane++) {
         pthread_mutex_lock(&s->fills.lanes[lane].runs);
-        good = flush_part(state, lane, stays, t, flushed);
+        good = flush_part(state, lane, s->fills.of_set, stays, t, flushed);
         pthread_mutex_unlock(&s->fills.lanes[lane].runs);
     }
     SpillRun *runs = sb_breaker_leave_runs(state, &count);

@@ -27,6 +27,7 @@ typedef struct Served {
     bool         file_open; // A file of the source is held for it.
     int64_t      made;      // Rows of the unit that were judged.
     struct StageFills *fills;  // Breakers that it fills; nullptr: none.
+    uint32_t     set;       // Of lanes, that it takes one of.
     uint32_t     lane;      // The part of these breakers that it fills.
     bool         holds_lane;  // Until its unit ends nobody else fills that part.
 } Served;
@@ -46,7 +47,8 @@ typedef struct StageFills {
 
 typedef struct Fills {
     Lane       *lanes;
-    uint32_t    lane_count;   // 0: no task of a worker fills breakers.
+    uint32_t    lane_count;   // Of all sets; 0: no task of a worker fills breakers.
+    uint32_t    of_set;       // Lanes of a set.
     uint32_t    first_file;   // Of lanes, in the spill folder.
     bool        spills;       // There is a folder.
     Spill       spill;

@@ -201,6 +201,7 @@ static void make(Serve *s, Served *task, const Ask *ask, uint32_t thread) {
     made.buffer = task->state->buffer.cap;
     made.prepared = task->prepared && ask->rows != ASK_ON;
     made.unit = task->unit;
+    task->set = ask->set;
     good = good && fills_take_lane(s, task, &trouble);
     Partition *partition = good ? serve_partition(s, task, ask) : nullptr;
     if (partition) {

@@ -25,7 +25,7 @@ void wire_get_unit(Unpack *from, Unit *is) { UNIT_FIELDS(UNPACK_NUMBER) }
 
 #define ASK_FIELDS(NUMBER)                                                                  \
     NUMBER(task) NUMBER(stage) NUMBER(rows) NUMBER(splits) NUMBER(goes_back) NUMBER(starts) \
-    NUMBER(start.begin) NUMBER(start.lines) NUMBER(asks_from) NUMBER(weight)
+    NUMBER(set) NUMBER(start.begin) NUMBER(start.lines) NUMBER(asks_from) NUMBER(weight)
 
 void wire_put_ask(Text *text, const SbStage *stage, const Ask *is) {
     ASK_FIELDS(PACK_NUMBER)

@@ -31,6 +31,7 @@ typedef struct Ask {
     bool      splits;      // As SbTask's.
     bool      goes_back;   // Where there is no memory for the rows, the task goes back and says so.
     bool      starts;      // `start` is known.
+    uint32_t  set;         // Of lanes, that breakers get its rows in.
     UnitsChain start;      // Where the rows of a chained unit begin.
     Unit      unit;
     const SbEntry *const *entries[2];  // Rows of edges; nullptr: there are none.

@@ -6,11 +6,13 @@
 void wire_put_flush(Text *text, const Flush *flush) {
     pack_number(text, flush->stage);
     pack_number(text, flush->last);
+    pack_number(text, flush->writes);
 }
 
 bool wire_get_flush(Unpack *from, Flush *flush) {
     flush->stage = (uint32_t)unpack_number(from);
     flush->last = unpack_number(from) != 0;
+    flush->writes = unpack_number(from) != 0;
     return !from->bad;
 }
 
@@ -24,13 +26,13 @@ static void *more(void *items, uint32_t count, uint32_t *room, size_t size) {
     return moved;
 }
 
-void wire_add_part(Flushed *flushed, uint32_t terminal, FarPart *part) {
+void wire_add_part(Flushed *flushed, uint32_t terminal, uint32_t set, FarPart *part) {
     FlushedPart *parts = more(flushed->parts, flushed->part_count, &flushed->part_room,
                               sizeof *parts);
     flushed->failed |= !parts;
     if (parts) {
         flushed->parts = parts;
-        parts[flushed->part_count++] = (FlushedPart){terminal, *part};
+        parts[flushed->part_count++] = (FlushedPart){terminal, set, *part};
         *part = (FarPart){0};
     }
     far_part_close(part);
@@ -73,7 +75,7 @@ void wire_close_flushed(Flushed *flushed) {
 
 // ---- as bytes -----------------------------------------------------------------------------------
 
-#define PART_FIELDS(NUMBER) NUMBER(terminal) NUMBER(part.span_count) NUMBER(part.bytes)
+#define PART_FIELDS(NUMBER) NUMBER(terminal) NUMBER(set) NUMBER(part.span_count) NUMBER(part.bytes)
 #define RUN_FIELDS(NUMBER)                                                              \
     NUMBER(terminal) NUMBER(run.file) NUMBER(run.begin) NUMBER(run.end) NUMBER(run.rows) \
     NUMBER(run.bytes) NUMBER(run.block_max) NUMBER(run.longest_at) NUMBER(run.packed_max) \
@@ -122,7 +124,7 @@ static bool get_part(Unpack *from, Flushed *flushed) {
         is->part.spans[i].count = unpack_number(from);
     }
     flushed->failed |= !is->part.spans;
-    wire_add_part(flushed, is->terminal, &is->part);
+    wire_add_part(flushed, is->terminal, is->set, &is->part);
     return !from->bad;
 }
 

@@ -9,6 +9,7 @@
 typedef struct Flush {
     uint32_t stage;
     bool     last;      // The stage begins no more tasks.
+    bool     writes;    // All of it goes to disk: a commit wants it there.
 } Flush;
 
 void wire_put_flush(Text *text, const Flush *flush);
@@ -16,6 +17,7 @@ bool wire_get_flush(Unpack *from, Flush *flush);
 
 typedef struct FlushedPart {
     uint32_t terminal;  // Of the stage.
+    uint32_t set;       // Of the lane that the rows were in.
     FarPart  part;
 } FlushedPart;
 
@@ -38,7 +40,7 @@ typedef struct Flushed {
 } Flushed;
 
 // Takes the part's spans over.
-void wire_add_part(Flushed *flushed, uint32_t terminal, FarPart *part);
+void wire_add_part(Flushed *flushed, uint32_t terminal, uint32_t set, FarPart *part);
 // Copies what is known of the run, and its index.
 void wire_add_run(Flushed *flushed, uint32_t terminal, const SpillRun *run, uint32_t file);
 void wire_close_flushed(Flushed *flushed);

@@ -6,8 +6,8 @@
     NUMBER(abi) NUMBER(wire) NUMBER(node) NUMBER(pid) NUMBER(memory) NUMBER(threads) SUM(program)
 #define WELCOME_FIELDS(NUMBER) \
     NUMBER(memory) NUMBER(block_max) NUMBER(partition) NUMBER(threads) NUMBER(lanes) \
-    NUMBER(first_file) NUMBER(node) NUMBER(arenas) NUMBER(base) NUMBER(span) NUMBER(spill_from) \
-    NUMBER(timeout_ns)
+    NUMBER(sets) NUMBER(first_file) NUMBER(node) NUMBER(arenas) NUMBER(base) NUMBER(span) \
+    NUMBER(spill_from) NUMBER(timeout_ns)
 
 void wire_put_hello(Text *text, const Hello *is) {
     HELLO_FIELDS(PACK_NUMBER, PACK_SUM)

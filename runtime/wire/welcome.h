@@ -17,7 +17,7 @@ typedef struct Hello {
     Checksum program;        // SbJob.source_hash, and the values of the parameters.
 } Hello;
 
-enum { WIRE_VERSION = 4 };
+enum { WIRE_VERSION = 5 };
 
 void wire_put_hello(Text *text, const Hello *hello);
 bool wire_get_hello(Unpack *from, Hello *hello);
@@ -27,7 +27,9 @@ typedef struct Welcome {
     int64_t  block_max;      // As SbMemory's.
     int64_t  partition;      // As Options.partition: the same in all processes.
     uint32_t threads;        // That work at tasks.
-    uint32_t lanes;          // Parts of breakers that its tasks fill side by side.
+    uint32_t lanes;          // Parts of breakers that its tasks fill side by side, of all sets.
+    uint32_t sets;           // Units of one commit fill lanes of the first set, of the next one
+                             // those of the second. Without a journal there is one.
     uint32_t first_file;     // Of its files in the spill folder; one for each lane.
     const char *spill;       // The folder; "": there is none.
     // Of a worker that joins: which one it is, where the arenas lie, and where free places in its

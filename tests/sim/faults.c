@@ -150,6 +150,28 @@ void happen_resize(Sim *sim, NodeId node) {
         sim_fail(sim, "a node that owes memory has some to give");
 }
 
+// ---- commits ------------------------------------------------------------------------------------
+
+// What a stage has put into breakers is its own only as long as some of its work is not safe.
+static void check_safe(Sim *sim, uint16_t stage) {
+    bool safe = true;
+    Kept kept = {0};
+    for (uint16_t r = 0; r < sim->plan.stage_count; r++)
+        safe &= schedule_is_safe(sim->schedule, (StageId){stage}, (StageId){r}, UINT32_MAX);
+    for (uint32_t n = 1; n < plan_node_count(&sim->plan); n++)
+        kept.rows += sim->unsafe[stage][n].rows + sim->flushing[stage][n].rows;
+    if (safe && kept.rows > 0) sim_fail(sim, "rows are said to be safe that a node may lose");
+}
+
+// A commit wants all that came into breakers.
+void happen_flush(Sim *sim) {
+    for (uint16_t s = 0; s < sim->plan.stage_count && !sim->ended; s++) {
+        if (sim->plan.stages[s].fill_count == 0) continue;
+        sim_step(sim, (Event){.kind = EVENT_FLUSH, .stage = {s}});
+        check_safe(sim, s);
+    }
+}
+
 // ---- plans --------------------------------------------------------------------------------------
 
 // Nodes that are not there from the start.
@@ -171,6 +193,8 @@ void plan_faults(Sim *sim) {
         sim_push(sim, (Pending){.at = between(&sim->random, 0, 20 * SECOND),
                                 .what = HAPPEN_RESIZE,
                                 .node = {(uint16_t)between(&sim->random, 0, nodes - 1)}});
+    for (int64_t i = sim->load->spread ? between(&sim->random, 0, 4) : 0; i > 0; i--)
+        sim_push(sim, (Pending){.at = between(&sim->random, 0, 20 * SECOND), .what = HAPPEN_FLUSH});
     for (uint32_t i = 0; i < sim->load->drains; i++)
         sim_push(sim, (Pending){.at = between(&sim->random, 0, 20 * SECOND),
                                 .what = HAPPEN_DRAIN,

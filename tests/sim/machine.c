@@ -768,6 +768,7 @@ void sim_happen(Sim *sim, const Pending *pending) {
     case HAPPEN_DRAIN: happen_drain(sim, pending->node); break;
     case HAPPEN_UNDRAIN: happen_undrain(sim, pending->node); break;
     case HAPPEN_RESIZE: happen_resize(sim, pending->node); break;
+    case HAPPEN_FLUSH: happen_flush(sim); break;
     case HAPPEN_CORRUPT: happen_corrupt(sim); break;
     case HAPPEN_RETURN: sim_up(sim, pending->node); break;
     case HAPPEN_FLIGHT: network_arrive(sim, pending->data); break;

@@ -80,6 +80,7 @@ typedef enum Happening : uint8_t {
     HAPPEN_DRAIN,
     HAPPEN_UNDRAIN,
     HAPPEN_RESIZE,
+    HAPPEN_FLUSH,
     HAPPEN_FLIGHT,
     HAPPEN_PULSE,
 } Happening;
@@ -235,6 +236,7 @@ void happen_drain(Sim *sim, NodeId node);
 void happen_undrain(Sim *sim, NodeId node);
 // The node has another memory from now on.
 void happen_resize(Sim *sim, NodeId node);
+void happen_flush(Sim *sim);
 // The cores say that nothing is left on a node that drains. Is that so?
 void note_idle(Sim *sim, NodeId node);
 // Nothing may begin on the node, or go on after a pause, while it drains.

@@ -28,7 +28,6 @@ typedef struct Given {
     uint32_t source_count, sink_count;
     bool limited[PARTS_MAX], streams[PARTS_MAX];
     uint32_t workers;
-    bool journaled;
 } Given;
 
 static SbJob job_of(Given *given) {
@@ -49,8 +48,7 @@ static FlowFault make(Given *given, FlowPlan *flow) {
     FlowNumbers numbers = {.cpus = 2000, .memory = 1 << 30, .cuts = cuts,
                            .streams = given->streams, .limited = given->limited, .leaves = no,
                            .block_bytes = 1 << 16, .lanes = 2, .workers = given->workers,
-                           .worker_cpus = 1000, .worker_memory = 1 << 30,
-                           .fills_leave = !given->journaled};
+                           .worker_cpus = 1000, .worker_memory = 1 << 30};
     return flow_plan_make(flow, &job, &numbers);
 }
 
@@ -256,10 +254,6 @@ static void workers_fill_what_can_be_made_again(void) {
     given = fills_twice();
     given.stages[3].home = (SbStr)STR("its states lie apart");
     CHECK(at_home(&given) == 8);
-    // Commits take what the job itself has put into breakers.
-    given = fills_twice();
-    given.journaled = true;
-    CHECK(at_home(&given) == 14);
 }
 
 // ---- the verdict ----------------------------------------------------------------------------
