@@ -63,8 +63,8 @@ typedef enum EventKind : uint8_t {
                       // UNITS_LATER: EVENT_UNITS says how many, for each of its readers.
     EVENT_FLUSHED,    // Answers ACTION_FLUSH: what tasks of `stage` that have ended on `node` put
                       // into breakers is safe, all of it.
-    EVENT_FLUSH,      // What tasks of `stage` put into breakers is to be made safe now, on all nodes.
-                      // Nothing follows where nothing has ended since it was made safe.
+    EVENT_FLUSH,      // What tasks of `stage` put into breakers is to be made safe now, on all
+                      // nodes. Nothing follows where nothing has ended since it was made safe.
     EVENT_NODE_LOST,  // Nothing more comes from `node`, and what it had is gone. Of a plan that
                       // shares, partitions stay: those too that are being written. Also before
                       // the start: the plan names as many nodes as there may ever be, and the
@@ -211,8 +211,8 @@ Front schedule_front(const Schedule *schedule, EdgeId edge);
 uint8_t schedule_region(const Schedule *schedule, StageId root, uint8_t node);
 // Does nobody want rows of the edge any more?
 bool schedule_closed(const Schedule *schedule, EdgeId edge);
-// Have all rows that `stage` makes of the root's units before `unit` gone where it puts them, and are
-// those in breakers safe? It looks at all items.
+// Have all rows that `stage` makes of the root's units before `unit` gone where it puts them, and
+// are those in breakers safe? It looks at all items.
 bool schedule_is_safe(const Schedule *schedule, StageId stage, StageId root, uint32_t unit);
 const Shape *schedule_shape(const Schedule *schedule);
 const Ledger *schedule_ledger(const Schedule *schedule, NodeId node);
