@@ -114,8 +114,8 @@ static StageFills *fills_of(Serve *s, const Served *task) {
     return mine && mine->states ? mine : nullptr;
 }
 
-// Of the set's lanes that are free and have only rows of units before this one, the fullest; else a free
-// one, whose rows have to go first.
+// Of the set's lanes that are free and have only rows of units before this one, the fullest; else a
+// free one, whose rows have to go first.
 static uint32_t find_lane(const Fills *all, const StageFills *mine, uint32_t set,
                           uint64_t unit) {
     uint32_t found = LANE_NONE, other = LANE_NONE, first = set * all->of_set;
