@@ -358,7 +358,9 @@ static Val sort_table(Emit *e, uint32_t index, const char *level, uint32_t *coun
 
 static SbJoinWants join_wants(const Op *op) {
     switch (op->join.kind) {
-    case JOIN_SEMI: case JOIN_ANTI: return SB_JOIN_ONE;
+    // Of several rows of a key the condition may hold for any.
+    case JOIN_SEMI: case JOIN_ANTI:
+        return expr_is_none(op->join.where) ? SB_JOIN_ONE : SB_JOIN_MATCHES;
     case JOIN_RIGHT: case JOIN_FULL: return SB_JOIN_REST;
     case JOIN_INNER: case JOIN_LEFT: break;
     }

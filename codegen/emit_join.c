@@ -1,6 +1,8 @@
 // Probing the table of a join, and the right rows that nothing matched.
 #include "codegen/emit_stage.h"
 
+#include "ir/walk.h"
+
 static const Breaker *breaker_of_join(const Emit *e, const Op *op, uint32_t *index) {
     for (uint32_t i = 0; i < e->plan->breaker_count; i++) {
         const Breaker *breaker = &e->plan->breakers[i];
@@ -212,15 +214,118 @@ static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
     return next;
 }
 
+// ---- conditions ---------------------------------------------------------------------------------
+
+// Of a join with a condition: the left row and an entry of its key, for which it is computed.
+typedef struct Pair {
+    ExprId where;
+    Frame *both, *right;
+} Pair;
+
+static Value load_right(Emit *e, Frame *frame, uint32_t column) {
+    const Breaker *breaker = frame->breaker;
+    return slot_load(e, &breaker->slots[breaker->slot_of[column]], frame->entry);
+}
+
+// What the condition reads of the left row is read once, in front of the loops over entries.
+static void read_left(Emit *e, Frame *left, ExprId where) {
+    Walk walk = walk_make(e->graph);
+    walk_start(&walk);
+    walk_add(&walk, where);
+    for (ExprId id; walk_next(&walk, &id);) {
+        const Expr *x = graph_at(e->graph, id);
+        if (x->op == EXPR_COLUMN && x->input == 0) frame_column(e, left, x->index);
+    }
+}
+
+// Null: each entry of the key is a match.
+static const Pair *pair_open(Emit *e, Frame *left, const Op *op, const Breaker *breaker) {
+    if (expr_is_none(op->join.where)) return nullptr;
+    Pair *pair = arena_new_of(e->arena, Pair);
+    pair->where = op->join.where;
+    pair->right = frame_new(e, graph_op_at(e->graph, op->inputs[1]), nullptr, nullptr);
+    pair->right->breaker = breaker;
+    pair->right->load = load_right;
+    pair->both = frame_new(e, op, left, pair->right);
+    read_left(e, left, pair->where);
+    return pair;
+}
+
+// Does the condition hold for the entry? A fault rejects the left row.
+static Val pair_holds(Emit *e, const Pair *pair, Val entry) {
+    size_t mark = emit_region_begin(e);
+    pair->right->entry = entry;
+    Val holds = emit_condition(e, pair->both, pair->where);
+    emit_region_end(e, mark);
+    return holds;
+}
+
+// The first match from `entry` on. Goes on where there is one, else at `none`.
+static Val match_from(Emit *e, const Frame *out, const Pair *pair, Val entry, Block none) {
+    if (!pair) return entry;
+    Block head = emit_block(e, "pair"), holds = emit_block(e, "holds"),
+          pass = emit_block(e, "pair_next"), from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val at = emit_phi(e, e->ptr, "right");
+    emit_phi_add(at, entry, from);
+    emit_branch(e, pair_holds(e, pair, at), holds, pass);
+    emit_at(e, pass);
+    Val behind = next_match(e, out, at, none);
+    emit_phi_add(at, behind, emit_here(e));
+    emit_jump(e, head);
+    emit_at(e, holds);
+    return at;
+}
+
+// Judges the pairs with `entry` and all after it: a row that one of them rejects makes none. Goes
+// on with the first one.
+static void judge_pairs(Emit *e, const Frame *out, const Pair *pair, Val entry) {
+    Block head = emit_block(e, "judge"), end = emit_block(e, "judged"), from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val at = emit_phi(e, e->ptr, "right");
+    emit_phi_add(at, entry, from);
+    pair_holds(e, pair, at);
+    Val behind = next_match(e, out, at, end);
+    emit_phi_add(at, behind, emit_here(e));
+    emit_jump(e, head);
+    emit_at(e, end);
+}
+
+// The first match among the entries of the key, of which `first` is the first; both may be null.
+static Val first_match(Emit *e, const Frame *out, const Pair *pair, Val first) {
+    if (!pair) return first;
+    JoinKind kind = out->op->join.kind;
+    bool one = kind == JOIN_SEMI || kind == JOIN_ANTI;
+    Block some = emit_block(e, "candidates"), none = emit_block(e, "no_match"),
+          end = emit_block(e, "matched");
+    emit_branch(e, emit_is_nullptr(e, first), none, some);
+    emit_at(e, some);
+    if (!one && graph_faults(e->graph, pair->where)) judge_pairs(e, out, pair, first);
+    Val found = match_from(e, out, pair, first, none);
+    Block found_at = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, none);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Val match = emit_phi(e, e->ptr, "first_match");
+    emit_phi_add(match, found, found_at);
+    emit_phi_add(match, LLVMConstNull(e->ptr), none);
+    return match;
+}
+
+// ---- matches ------------------------------------------------------------------------------------
+
 // What a row makes counts as a whole: where the stage leaves in the middle of its matches, those
 // after `entry` are counted before.
-static void count_rest(Emit *e, Frame *out, Val entry, Block leave) {
+static void count_rest(Emit *e, Frame *out, const Pair *pair, Val entry, Block leave) {
     Block head = emit_block(e, "rest"), from = emit_here(e);
     emit_jump(e, head);
     emit_at(e, head);
     Val at = emit_phi(e, e->ptr, "counted");
     emit_phi_add(at, entry, from);
-    Val behind = next_match(e, out, at, leave);
+    Val behind = match_from(e, out, pair, next_match(e, out, at, leave), leave);
     stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
     emit_phi_add(at, behind, emit_here(e));
     emit_jump(e, head);
@@ -255,8 +360,9 @@ static Val place_of_match(Emit *e, const Frame *out, Val entry) {
 }
 
 // After a match: the next one, with which the stage may also go on later.
-static void end_match(Emit *e, Frame *out, const Inside *inside, Block head, Block next) {
-    Val behind = next_match(e, out, out->entry, next);
+static void end_match(Emit *e, Frame *out, const Pair *pair, const Inside *inside, Block head,
+                      Block next) {
+    Val behind = match_from(e, out, pair, next_match(e, out, out->entry, next), next);
     stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
     Val number = LLVMBuildAdd(e->b, out->number, emit_i64(e, 1), "");
     Block more = emit_block(e, "next_match");
@@ -273,8 +379,8 @@ static void end_match(Emit *e, Frame *out, const Inside *inside, Block head, Blo
     stage_inside_close(e, inside);
 }
 
-// Pushes the row with `first` and the entries chained after it.
-static void push_matches(Emit *e, Frame *out, Val first, Block next) {
+// Pushes the row with `first` and the matches chained after it.
+static void push_matches(Emit *e, Frame *out, const Pair *pair, Val first, Block next) {
     const Op *op = out->op;
     Inside inside;
     Block head = emit_block(e, "match"), latch = emit_block(e, "match_next");
@@ -286,11 +392,11 @@ static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     stage_push(e, out, latch);
     if (satisfied) {
         emit_at(e, e->stage->satisfied);
-        count_rest(e, out, out->entry, satisfied);
+        count_rest(e, out, pair, out->entry, satisfied);
     }
     e->stage->satisfied = satisfied;
     emit_at(e, latch);
-    end_match(e, out, &inside, head, next);
+    end_match(e, out, pair, &inside, head, next);
 }
 
 static bool has_join_behind(const Emit *e, const Op *op) {
@@ -341,7 +447,8 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
     }
     Val tables = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, tables), "tables");
     Val table = emit_load_at(e, e->ptr, tables, sizeof(void *) * index, "table");
-    Val first = emit_lookup(e, breaker, table, keys, all_valid);
+    const Pair *pair = pair_open(e, frame, op, breaker);
+    Val first = first_match(e, out, pair, emit_lookup(e, breaker, table, keys, all_valid));
     Val found = LLVMBuildICmp(e->b, LLVMIntNE, first, LLVMConstNull(e->ptr), "found");
     switch (op->join.kind) {
     case JOIN_SEMI: push_if(e, out, found, next); return;
@@ -360,5 +467,5 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
         out->matched = found;
         break;
     }
-    push_matches(e, out, first, next);
+    push_matches(e, out, pair, first, next);
 }

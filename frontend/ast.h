@@ -166,6 +166,8 @@ typedef struct AstStep {
     JoinKind    join;
     AstExpr   **on_left, **on_right;  // JOIN `on a == b and c == d`: pairs; same count.
     uint32_t    on_count;
+    AstExpr   **conditions;   // JOIN: what else stands among the keys.
+    uint32_t    condition_count;
     AstRepartition repartition;
     Name        device;       // ON: cpu | gpu.
     AstArg     *options;      // WITH, ON ... with (...); WRITE FORMAT(...).
@@ -238,6 +240,10 @@ typedef struct AstStmt {
     AstGiven   *givens;
     uint32_t    given_count;
 } AstStmt;
+
+// Calls `see` with the names of columns or params in `expr` until it returns true. False: it never
+// did.
+bool ast_find_name(const AstExpr *expr, bool (*see)(void *self, Name name), void *self);
 
 // A comment and where it stands; `sbc fmt` puts them back.
 typedef struct AstComment {

@@ -176,6 +176,12 @@ static void print_step(Tree *t, const AstStep *step) {
         print_expr(t, step->on_right[i]);
         t->level--;
     }
+    for (uint32_t i = 0; i < step->condition_count; i++) {
+        line(t, "condition", (Text){0});
+        t->level++;
+        print_expr(t, step->conditions[i]);
+        t->level--;
+    }
     for (uint32_t i = 0; i < step->step_count; i++) print_step(t, &step->steps[i]);
     t->level--;
 }

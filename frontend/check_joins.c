@@ -8,6 +8,7 @@ typedef struct JoinBuild {
     ExprId   *left_keys, *right_keys;
     uint32_t  key_count;
     int      *merged;   // By right column: the left column it merges into, or -1.
+    ExprId    where;    // What else a pair has to be; EXPR_NONE: nothing.
 } JoinBuild;
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -78,6 +79,62 @@ static bool merged_key(Checker *checker, JoinBuild *join, Name name) {
     return add_key(checker, join, left->value, right->value, name.span);
 }
 
+// ---- whose names --------------------------------------------------------------------------------
+
+typedef struct PairNames {
+    Checker         *checker;
+    const JoinBuild *join;
+} PairNames;
+
+static bool only_right(void *self, Name name) {
+    const JoinBuild *join = self;
+    return !scope_find(&join->left_scope, name.text) && scope_find(&join->right_scope, name.text);
+}
+
+static bool only_left(void *self, Name name) {
+    const JoinBuild *join = self;
+    return scope_find(&join->left_scope, name.text) && !scope_find(&join->right_scope, name.text);
+}
+
+static bool not_left(void *self, Name name) {
+    return !scope_find(&((const JoinBuild *)self)->left_scope, name.text);
+}
+
+static bool not_right(void *self, Name name) {
+    return !scope_find(&((const JoinBuild *)self)->right_scope, name.text);
+}
+
+// Of a flow that has a mistake any name may be a column.
+static bool may_be_pair(JoinBuild *join, const AstExpr *a, const AstExpr *b) {
+    return (join->right_scope.unknown && ast_find_name(a, not_left, join)) ||
+           (join->left_scope.unknown && ast_find_name(b, not_right, join));
+}
+
+typedef enum EqualityUse {
+    EQUALS_KEYS,     // a of the left flow, b of the right one.
+    EQUALS_SWAPPED,  // The other way round.
+    EQUALS_IN_PAIR,  // A condition: a side reads columns of both flows, or both sides read one.
+} EqualityUse;
+
+static EqualityUse use_of(JoinBuild *join, const AstExpr *a, const AstExpr *b) {
+    bool a_right = ast_find_name(a, only_right, join), b_left = ast_find_name(b, only_left, join);
+    if (may_be_pair(join, a, b)) return EQUALS_IN_PAIR;
+    if (!a_right && !b_left) return EQUALS_KEYS;
+    bool mixed = ast_find_name(a, only_left, join) || ast_find_name(b, only_right, join);
+    return !mixed && a_right && b_left ? EQUALS_SWAPPED : EQUALS_IN_PAIR;
+}
+
+static void swapped_key(Checker *checker, const AstExpr *a, const AstExpr *b) {
+    Text left = source_text(checker, a->span), right = source_text(checker, b->span);
+    Span span = span_join(a->span, b->span);
+    Diag *diag = report(checker, DIAG_JOIN_FORM, span,
+                        "the sides of the key are the other way round");
+    report_label(checker, diag, span, "%.*s is of the right flow", TEXT_ARG(left));
+    report_fix(checker, diag, "write %.*s == %.*s", TEXT_ARG(right), TEXT_ARG(left));
+}
+
+// ---- keys of the step ---------------------------------------------------------------------------
+
 static bool join_keys(Checker *checker, JoinBuild *join, const AstStep *step) {
     uint32_t room = step->item_count + step->on_count + 1;
     join->left_keys = arena_new_array(checker->arena, ExprId, room);
@@ -92,7 +149,14 @@ static bool join_keys(Checker *checker, JoinBuild *join, const AstStep *step) {
     }
     for (uint32_t i = 0; i < step->on_count; i++) {
         const AstExpr *a = step->on_left[i], *b = step->on_right[i];
-        bool one_name = a && b && a->kind == AST_NAME && b->kind == AST_NAME &&
+        EqualityUse use = use_of(join, a, b);
+        if (use == EQUALS_IN_PAIR) continue;
+        if (use == EQUALS_SWAPPED) {
+            swapped_key(checker, a, b);
+            good = false;
+            continue;
+        }
+        bool one_name = a->kind == AST_NAME && b->kind == AST_NAME &&
                         text_eq(a->name.text, b->name.text);
         if (one_name) {
             good &= merged_key(checker, join, a->name);
@@ -100,10 +164,79 @@ static bool join_keys(Checker *checker, JoinBuild *join, const AstStep *step) {
         }
         Value left = check_expr(checker, &join->left_scope, a, nullptr);
         Value right = check_expr(checker, &join->right_scope, b, left.type);
-        Span span = a && b ? span_join(a->span, b->span) : step->span;
-        good &= add_key(checker, join, left, right, span);
+        good &= add_key(checker, join, left, right, span_join(a->span, b->span));
     }
-    return good && join->key_count > 0;
+    return good;
+}
+
+// ---- conditions ---------------------------------------------------------------------------------
+
+// Both sides' columns, as a condition sees them: a merged one as it is on the left.
+static Scope pair_scope(Checker *checker, const JoinBuild *join) {
+    const Scope *left = &join->left_scope, *right = &join->right_scope;
+    Scope scope = *left;
+    scope.unknown |= right->unknown;
+    scope.names = arena_new_array(checker->arena, Binding, left->count + right->count + 1);
+    scope.count = 0;
+    scope.cap = left->count + right->count + 1;
+    for (uint32_t i = 0; i < left->count; i++) scope.names[scope.count++] = left->names[i];
+    for (uint32_t i = 0; i < right->count; i++)
+        if (!scope_find(left, right->names[i].name)) scope.names[scope.count++] = right->names[i];
+    return scope;
+}
+
+// Says of a name in a condition that both flows have it. False: one of them has.
+static bool see_double(void *self, Name name) {
+    const PairNames *names = self;
+    const JoinBuild *join = names->join;
+    const Binding *right = scope_find(&join->right_scope, name.text);
+    if (!right || !scope_find(&join->left_scope, name.text)) return false;
+    if (join->merged[right - join->right_scope.names] >= 0) return false;
+    Diag *diag = report(names->checker, DIAG_EQUAL_NAMES, name.span,
+                        "both flows have a column '%.*s'", TEXT_ARG(name.text));
+    report_label(names->checker, diag, name.span, "the left one or the right one?");
+    report_fix(names->checker, diag, "on the right: (... | rename right_%.*s = %.*s)",
+               TEXT_ARG(name.text), TEXT_ARG(name.text));
+    return true;
+}
+
+static bool add_condition(Checker *checker, JoinBuild *join, Scope *scope, const AstExpr *expr) {
+    PairNames names = {checker, join};
+    if (ast_find_name(expr, see_double, &names)) return false;
+    Value value = check_condition(checker, scope, expr);
+    if (is_error(value.type)) return false;
+    Value before = {join->where, value.type};
+    bool first = expr_is_none(join->where);
+    join->where = first ? value.id
+                        : node2(checker, EXPR_AND, value.type, expr->span, before, value).id;
+    return true;
+}
+
+// Of `a == b` that is no key: a comparison of the pair.
+static bool add_comparison(Checker *checker, JoinBuild *join, Scope *scope, const AstExpr *a,
+                           const AstExpr *b) {
+    AstExpr both = {.kind = AST_BINARY, .op = AST_OP_EQ, .span = span_join(a->span, b->span),
+                    .op_span = span_join(a->span, b->span), .a = (AstExpr *)a, .b = (AstExpr *)b};
+    return add_condition(checker, join, scope, &both);
+}
+
+static bool join_conditions(Checker *checker, JoinBuild *join, const AstStep *step) {
+    Scope scope = pair_scope(checker, join);
+    bool good = true;
+    join->where = EXPR_NONE;
+    for (uint32_t i = 0; i < step->on_count; i++)
+        if (use_of(join, step->on_left[i], step->on_right[i]) == EQUALS_IN_PAIR)
+            good &= add_comparison(checker, join, &scope, step->on_left[i], step->on_right[i]);
+    for (uint32_t i = 0; i < step->condition_count; i++)
+        good &= add_condition(checker, join, &scope, step->conditions[i]);
+    return good;
+}
+
+// Conditions alone choose among all pairs: all rows have one key then.
+static void add_no_key(Checker *checker, JoinBuild *join, Span span) {
+    Value none = const_value(checker, kind_type(checker, TYPE_I8), (Const){.i = 0}, span);
+    join->left_keys[join->key_count] = none.id;
+    join->right_keys[join->key_count++] = none.id;
 }
 
 // ---- columns ------------------------------------------------------------------------------------
@@ -187,12 +320,16 @@ Flow step_join(Checker *checker, Flow flow, const AstStep *step) {
     join.left_scope = scope_of_flow(checker, flow);
     join.right_scope = right_scope(checker, join.right);
     bool good = join_keys(checker, &join, step);
-    if (!good || flow.broken || join.right.broken) return broken_flow();
+    good &= join_conditions(checker, &join, step);
+    if (good && !join.key_count && !expr_is_none(join.where))
+        add_no_key(checker, &join, step->span);
+    if (!good || !join.key_count || flow.broken || join.right.broken) return broken_flow();
     Op *op = two_inputs(checker, OP_JOIN, &flow, join.right, step);
     op->join.kind = join.kind;
     op->join.left = join.left_keys;
     op->join.right = join.right_keys;
     op->join.key_count = join.key_count;
+    op->join.where = join.where;
     Span span = step->other ? step->other->span : step->span;
     if (!join_columns(checker, &join, op, span)) return broken_flow();
     flow.unsure |= join.right.unsure;

@@ -88,22 +88,29 @@ static void put_options(Page *page, const AstStep *step, uint32_t from, bool las
     format_arguments(page, step->options, step->option_count, (Span){open, end, step->span.file});
 }
 
-// The keys of a join in the order in which they were written.
+// Where the key or condition stands; past all where there is none left.
+static uint32_t starts_at(AstExpr *const *list, uint32_t at, uint32_t count) {
+    return at < count ? list[at]->span.start : UINT32_MAX;
+}
+
+// The keys and conditions of a join in the order in which they were written.
 static void put_join_keys(Page *page, const AstStep *step) {
-    const char *between = step->item_count ? ", " : " and ";
-    uint32_t item = 0, pair = 0;
-    while (item < step->item_count || pair < step->on_count) {
-        bool takes_item = pair == step->on_count ||
-                          (item < step->item_count &&
-                           step->items[item].span.start < step->on_left[pair]->span.start);
-        if (item + pair) page_put(page, between);
-        if (takes_item) {
+    const char *between = step->item_count && !step->condition_count ? ", " : " and ";
+    uint32_t item = 0, pair = 0, condition = 0;
+    while (item < step->item_count || pair < step->on_count || condition < step->condition_count) {
+        uint32_t item_at = item < step->item_count ? step->items[item].span.start : UINT32_MAX;
+        uint32_t pair_at = starts_at(step->on_left, pair, step->on_count);
+        uint32_t condition_at = starts_at(step->conditions, condition, step->condition_count);
+        if (item + pair + condition) page_put(page, between);
+        if (item_at < pair_at && item_at < condition_at) {
             emit_item(page, &step->items[item++]);
-            continue;
+        } else if (condition_at < pair_at) {
+            format_expr(page, step->conditions[condition++]);
+        } else {
+            format_expr(page, step->on_left[pair]);
+            page_put(page, " == ");
+            format_expr(page, step->on_right[pair++]);
         }
-        format_expr(page, step->on_left[pair]);
-        page_put(page, " == ");
-        format_expr(page, step->on_right[pair++]);
     }
 }
 

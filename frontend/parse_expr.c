@@ -623,7 +623,7 @@ static AstExpr *parse_comparison(Parser *p) {
 }
 
 // not = "not" not | comparison
-static AstExpr *parse_not(Parser *p) {
+AstExpr *parse_not(Parser *p) {
     bool foreign = parser_at(p, TOKEN_FOREIGN_NOT) ||
                    (parser_word_is(p, parser_token(p, 0), "not") && !parser_at_word(p, "not"));
     if (!foreign && !parser_at_word(p, "not")) return parse_comparison(p);

@@ -505,62 +505,79 @@ static void parse_unpivot(Parser *p, AstStep *step) {
 
 // ---- two flows ---------------------------------------------------------------------------------
 
-typedef struct Pairs {
+typedef struct Keys {
+    Items     items;         // Columns of both sides.
     AstExpr **left, **right;
     size_t    left_count, left_cap, right_count, right_cap;
-} Pairs;
+    AstExpr **conditions;
+    size_t    condition_count, condition_cap;
+} Keys;
 
 static void parse_using(Parser *p) {
     Diag *d = parser_unexpected(p, DIAG_JOIN_FORM, "`on` after the flow that is joined");
     diag_fix(p->in.diags, d, "write `join FLOW on KEY` or `join FLOW on a == b`");
 }
 
-// key = NAME | operand "==" operand
-static void parse_key(Parser *p, Pairs *pairs, Items *items) {
+// Is it a truth by its form, as conditions are?
+static bool is_condition(const AstExpr *expr) {
+    static const bool yields[] = {
+        [AST_BOOL] = true, [AST_CALL] = true, [AST_FIELD] = true, [AST_IN] = true, [AST_IF] = true,
+        [AST_CASE] = true, [AST_ELSE] = true, [AST_INDEX] = true, [AST_ERROR] = true,
+    };
+    if (expr->kind == AST_UNARY) return expr->op == AST_OP_NOT;
+    if (expr->kind == AST_BINARY) return expr->op >= AST_OP_COALESCE;
+    return (size_t)expr->kind < countof(yields) && yields[expr->kind];
+}
+
+// on = NAME | operand "==" operand | not
+static void parse_key(Parser *p, Keys *keys) {
     AstItem item = {.span = parser_span(p, parser_token(p, 0))};
-    item.value = parse_operand(p);
-    bool assign = !p->panic && parser_at(p, TOKEN_ASSIGN);
-    if (assign) {
-        Diag *d = parser_slip(p, DIAG_EQUALS_COMPARES, parser_span(p, parser_token(p, 0)),
-                              "`=` does not compare");
-        diag_fix(p->in.diags, d, "write `==`");
-    }
-    if (!p->panic && (assign || parser_at(p, TOKEN_EQ))) {
-        parser_take_operator(p);
-        AstExpr *right = parse_operand(p);
-        arena_push(p->in.arena, pairs->left, pairs->left_count, pairs->left_cap, item.value);
-        arena_push(p->in.arena, pairs->right, pairs->right_count, pairs->right_cap, right);
+    AstExpr *value = item.value = parse_not(p);
+    if (value->kind == AST_BINARY && value->op == AST_OP_EQ) {
+        arena_push(p->in.arena, keys->left, keys->left_count, keys->left_cap, value->a);
+        arena_push(p->in.arena, keys->right, keys->right_count, keys->right_cap, value->b);
         return;
     }
-    if (!p->panic && item.value->kind != AST_NAME) {
-        Diag *d =
-            parser_error(p, DIAG_JOIN_FORM, item.value->span, "a key is a column or `a == b`");
-        diag_fix(p->in.diags, d, "write `a == b`, with a of the left and b of the right side");
+    if (is_condition(value)) {
+        arena_push(p->in.arena, keys->conditions, keys->condition_count, keys->condition_cap,
+                   value);
+        return;
+    }
+    if (!p->panic && value->kind != AST_NAME) {
+        Diag *d = parser_error(p, DIAG_JOIN_FORM, value->span,
+                               "neither a key nor a condition");
+        diag_fix(p->in.diags, d, "write a column of both sides, `a == b`, or a condition as a < b");
     }
     item.span = parser_since(p, item.span);
-    push_item(p, items, item);
+    push_item(p, &keys->items, item);
 }
 
 static void parse_on_keys(Parser *p, AstStep *step) {
-    Items items = {0};
-    Pairs pairs = {0};
+    Keys keys = {0};
     List list = parser_bare_list(p);
     bool more = parser_more(p, &list);
     if (!more && !p->panic) parse_using(p);
     while (more) {
-        parse_key(p, &pairs, &items);
+        parse_key(p, &keys);
         bool joined = !p->panic && parser_at_word(p, "and");
         if (joined) parser_take_operator(p);
+        if (!p->panic && parser_at_word(p, "or")) {
+            Diag *d = parser_error(p, DIAG_JOIN_FORM, parser_span(p, parser_token(p, 0)),
+                                   "keys and conditions of a join hold all together");
+            diag_fix(p->in.diags, d, "put the alternatives into parentheses: (a < b or a < c)");
+        }
         more = joined || parser_more(p, &list);
     }
-    step->items = items.items;
-    step->item_count = (uint32_t)items.count;
-    step->on_left = pairs.left;
-    step->on_right = pairs.right;
-    step->on_count = (uint32_t)pairs.left_count;
+    step->items = keys.items.items;
+    step->item_count = (uint32_t)keys.items.count;
+    step->on_left = keys.left;
+    step->on_right = keys.right;
+    step->on_count = (uint32_t)keys.left_count;
+    step->conditions = keys.conditions;
+    step->condition_count = (uint32_t)keys.condition_count;
 }
 
-// join = "join" ["left" | "right" | "full" | "semi" | "anti"] head "on" key (("," | "and") key)*
+// join = "join" ["left" | "right" | "full" | "semi" | "anti"] head "on" on (("," | "and") on)*
 static void parse_join(Parser *p, AstStep *step) {
     static const struct { const char *word; JoinKind kind; const char *slip, *fix; } kinds[] = {
         {"left", JOIN_LEFT, nullptr, nullptr}, {"right", JOIN_RIGHT, nullptr, nullptr},

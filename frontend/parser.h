@@ -104,6 +104,7 @@ AstExpr *parse_expr(Parser *p);           // Without a handler of its own.
 AstExpr *parse_handled(Parser *p);        // A whole item or argument.
 AstFrame *parse_frame(Parser *p);         // Null: none is written.
 AstExpr *parse_operand(Parser *p);        // Up to `??`: a side of a comparison.
+AstExpr *parse_not(Parser *p);            // A side of `and`.
 AstExpr *parse_string(Parser *p, const char *what);
 AstArg  *parse_arguments(Parser *p, uint32_t *count);  // "(" ... ")"
 // The parts of an f-string, or of a path. `typed`: a name in braces may have a type.

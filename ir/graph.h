@@ -295,6 +295,8 @@ typedef struct Op {
             JoinKind kind;
             ExprId *left, *right;
             uint32_t key_count;
+            ExprId where;         // Over a left and a right row of equal keys: do they match?
+                                  // EXPR_NONE: all do.
             JoinColumn *columns;  // In output order. SEMI and ANTI have none of the right side.
         } join;
         struct { uint32_t *right_columns; } union_;  // right_columns[i] feeds columns[i].

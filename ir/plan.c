@@ -236,7 +236,21 @@ static void plan_zip(Planner *planner, const Op *op) {
     stages_need(planner, made, edges[1]);
 }
 
+// Where a condition says which rows match, what it is judged for.
+static void say_pairs(const Planner *planner, const Op *op) {
+    const Graph *graph = planner->plan->graph;
+    if (expr_is_none(op->join.where)) return;
+    bool keyed = false;
+    for (uint32_t k = 0; k < op->join.key_count; k++)
+        keyed |= graph_at(graph, op->join.left[k])->op != EXPR_CONST ||
+                 graph_at(graph, op->join.right[k])->op != EXPR_CONST;
+    remark(planner->plan->remarks, op->span, "%s",
+           keyed ? "its condition is judged for each right row that has the keys of the left row"
+                 : "it has no keys: its condition is judged for all pairs of rows");
+}
+
 static void plan_join(Planner *planner, const Op *op) {
+    say_pairs(planner, op);
     Breaker table = {.kind = BREAK_JOIN, .op = op->id, .input = 1};
     uint32_t index = stages_breaker(planner, table);
     stages_feed(planner, op->inputs[1], op->id, 1, index);

@@ -188,6 +188,18 @@ static void lay_window(Layout *layout, const Op *op, const Op *input) {
     }
 }
 
+// Right columns that the condition of a join reads.
+static void keep_condition(Layout *layout, const Op *op, const Op *right) {
+    Walk walk = walk_make(layout->plan->graph);
+    walk_start(&walk);
+    walk_add(&walk, op->join.where);
+    for (ExprId id; walk_next(&walk, &id);) {
+        const Expr *node = graph_at(walk.graph, id);
+        bool column = node->op == EXPR_COLUMN || node->op == EXPR_RAW;
+        if (column && node->input == 1) keep_column(layout, right, node->index);
+    }
+}
+
 static void lay_join(Layout *layout, const Op *op, const Op *right) {
     const bool *used = layout->plan->usage.columns[op->id.i];
     bool unmatched = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
@@ -198,6 +210,7 @@ static void lay_join(Layout *layout, const Op *op, const Op *right) {
         if (used[i] && column.side == 1) keep_column(layout, right, column.index);
         if (used[i] && column.merged && unmatched) keep_column(layout, right, column.merged_index);
     }
+    keep_condition(layout, op, right);
     layout->breaker->next_offset = take(layout->breaker, POINTER_BYTES, POINTER_BYTES);
     layout->breaker->matched_offset = take(layout->breaker, 1, 1);
 }

@@ -381,6 +381,7 @@ static void print_join(Printer *to, const Op *op) {
         print_use(to, op->join.right[i]);
         line_end(to);
     }
+    print_use_line(to, "where", op->join.where);
     for (uint32_t i = 0; i < op->column_count; i++) {
         const JoinColumn *column = &op->join.columns[i];
         text_buf_format(to->buf, "    from %u:%u", column->side, column->index);

@@ -335,6 +335,13 @@ static JoinKind read_join_kind(Reader *reader) {
     return JOIN_INNER;
 }
 
+// A line that is one word and one expression.
+static bool use_line(Block *block, const char *word, ExprId *slot) {
+    if (!reader_accept(block->reader, word)) return false;
+    *slot = read_use(block);
+    return true;
+}
+
 static bool join_line(Block *block) {
     Reader *reader = block->reader;
     Op *op = block->op;
@@ -346,6 +353,8 @@ static bool join_line(Block *block) {
         arena_push(reader->arena, op->join.left, count, cap, read_use(block));
         arena_push(reader->arena, op->join.right, op->join.key_count, block->caps[CAP_FIRST],
                    read_use(block));
+    } else if (use_line(block, "where", &op->join.where)) {
+        return true;
     } else if (reader_accept(reader, "from")) {
         JoinColumn column = {.side = reader_u32(reader)};
         reader_expect(reader, ":");
@@ -355,13 +364,6 @@ static bool join_line(Block *block) {
         arena_push(reader->arena, op->join.columns, op->column_count, block->caps[CAP_SECOND],
                    column);
     } else return false;
-    return true;
-}
-
-// A line that is one word and one expression.
-static bool use_line(Block *block, const char *word, ExprId *slot) {
-    if (!reader_accept(block->reader, word)) return false;
-    *slot = read_use(block);
     return true;
 }
 
@@ -462,8 +464,9 @@ static void clear_uses(Op *op) {
         clear_options(&op->sink.options);
         break;
     case OP_HINT: op->hint.rows = op->hint.bytes = EXPR_NONE; break;
-    case OP_PROJECT: case OP_EXPLODE: case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN:
-    case OP_UNION: case OP_ZIP: case OP_WINDOW:
+    case OP_JOIN: op->join.where = EXPR_NONE; break;
+    case OP_PROJECT: case OP_EXPLODE: case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_UNION:
+    case OP_ZIP: case OP_WINDOW:
         break;
     }
 }

@@ -413,6 +413,7 @@ static const Op *columns_of(const Verifier *verifier, ColumnScope scope, uint32_
     case SCOPE_PARAMS: return nullptr;
     case SCOPE_OWN: return input == 0 ? op : nullptr;
     case SCOPE_INPUT: return input == 0 ? graph_op_at(verifier->graph, op->inputs[0]) : nullptr;
+    case SCOPE_PAIR: return input < 2 ? graph_op_at(verifier->graph, op->inputs[input]) : nullptr;
     case SCOPE_RIGHT: return input == 1 ? graph_op_at(verifier->graph, op->inputs[1]) : nullptr;
     }
     return nullptr;

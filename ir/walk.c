@@ -77,6 +77,7 @@ void op_each_expr(Op *op, void *self, ExprSee *see) {
             visit(&to, &op->join.left[i], SCOPE_INPUT, TYPE_ERROR);
             visit(&to, &op->join.right[i], SCOPE_RIGHT, TYPE_ERROR);
         }
+        visit(&to, &op->join.where, SCOPE_PAIR, TYPE_BOOL);
         break;
     case OP_UNION: case OP_ZIP: break;
     case OP_SHUFFLE: visit(&to, &op->shuffle.seed, SCOPE_PARAMS, TYPE_I64); break;
@@ -186,6 +187,8 @@ static void mark_join(Marker *marker, const Op *op) {
         mark(marker, op->join.left[i], op->inputs[0], 0);
         mark(marker, op->join.right[i], op->inputs[1], 1);
     }
+    for (uint32_t side = 0; side < 2; side++)
+        mark(marker, op->join.where, op->inputs[side], side);
     for (uint32_t i = 0; i < op->column_count; i++) {
         JoinColumn column = op->join.columns[i];
         if (!used[i]) continue;
@@ -348,7 +351,7 @@ PathConditions source_path_conditions(const Graph *graph, const SourceOp *source
 static void see_fault(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)wanted;
     Found *faults = self;
-    if (scope == SCOPE_INPUT || scope == SCOPE_RIGHT)
+    if (scope == SCOPE_INPUT || scope == SCOPE_RIGHT || scope == SCOPE_PAIR)
         faults->found |= graph_faults(faults->graph, *slot) ||
                          graph_is_foreign(faults->graph, *slot);
 }

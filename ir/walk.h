@@ -10,6 +10,7 @@ typedef enum ColumnScope {
     SCOPE_OWN,     // Input 0: the operator's own output columns (filters of a source).
     SCOPE_INPUT,   // Input 0: those of the operator's first input.
     SCOPE_RIGHT,   // Input 1: those of its second input (right keys of a join).
+    SCOPE_PAIR,    // Inputs 0 and 1: those of both (the condition of a join).
 } ColumnScope;
 
 // Calls `see` with every expression of `op`, EXPR_NONE left out, in the order of its text form.

@@ -1,4 +1,5 @@
-// Join: every left row looks through all right rows of its key, in right order.
+// Join: every left row looks through all right rows of its key, in right order. Of these the ones
+// match for which the condition holds.
 #include "codegen/reference/identity.h"
 #include "codegen/reference/job.h"
 
@@ -82,19 +83,51 @@ static void emit(Job *job, Node *node, const Row *left, const Row *right, uint64
     node_add(job, node, row);
 }
 
+// Does the condition hold? False: the left row was rejected.
+static bool holds(Job *job, Node *node, const Row *left, const Row *right, bool *out) {
+    ExprId where = node->op->join.where;
+    Value value;
+    *out = true;
+    if (expr_is_none(where)) return true;
+    eval_row(&job->eval, left, right);
+    int32_t status = eval_expr(&job->eval, where, &value);
+    if (status) reject_row(job, node, left, status);
+    else *out = value.i;
+    return !status;
+}
+
+typedef struct Matches {
+    size_t *rows;   // Numbers of right rows.
+    size_t  count, cap;
+} Matches;
+
+// Judges all pairs before the first one is handed on; `one`: up to the first that matches. False:
+// the left row was rejected.
+static bool find_matches(Job *job, Node *node, const Join *join, const Row *left, bool one,
+                         Matches *out) {
+    RightRow key;
+    if (!key_text(job, node, left, 0, &key)) return false;
+    size_t i = key.has_null ? SIZE_MAX : join->buckets[text_hash(key.key) & join->bucket_mask];
+    for (; i != SIZE_MAX && !(one && out->count); i = join->rows[i].next) {
+        const RightRow *right = &join->rows[i];
+        bool match;
+        if (right->has_null || !text_eq(right->key, key.key)) continue;
+        if (!holds(job, node, left, right->row, &match)) return false;
+        if (match) arena_push(job->arena, out->rows, out->count, out->cap, i);
+    }
+    return true;
+}
+
 static void join_left(Job *job, Node *node, Join *join, const Row *left) {
     JoinKind kind = node->op->join.kind;
-    RightRow key;
-    uint64_t matches = 0;
-    if (!key_text(job, node, left, 0, &key)) return;
     bool pairs = kind != JOIN_SEMI && kind != JOIN_ANTI;
-    size_t i = key.has_null ? SIZE_MAX : join->buckets[text_hash(key.key) & join->bucket_mask];
-    for (; i != SIZE_MAX; i = join->rows[i].next) {
-        RightRow *right = &join->rows[i];
-        if (right->has_null || !text_eq(right->key, key.key)) continue;
+    Matches found = {0};
+    if (!find_matches(job, node, join, left, !pairs, &found)) return;
+    size_t matches = found.count;
+    for (size_t i = 0; i < matches && pairs; i++) {
+        RightRow *right = &join->rows[found.rows[i]];
         right->matched = true;
-        if (pairs) emit(job, node, left, right->row, sb_hash_word(left->identity, matches));
-        matches++;
+        emit(job, node, left, right->row, sb_hash_word(left->identity, i));
     }
     bool stays = kind == JOIN_LEFT || kind == JOIN_FULL;
     if (pairs && matches) node->counts.made += (int64_t)matches - 1;

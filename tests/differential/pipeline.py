@@ -655,6 +655,15 @@ class Maker:
         faults = column[1] in kinds.INTEGERS and not column[2] and self.chance(0.15)
         return f"7 // {name}" if faults else name
 
+    def pair_condition(self, flow, right):
+        """What a pair of rows has to be besides having equal keys; it may fault."""
+        both = Flow(flow.columns + right)
+        pairs = [(a, b) for a in flow.columns for b in right if a[1] == b[1] and is_key(a[1]) and a[1] not in ("bool", "bytes")]
+        if pairs and self.chance(0.5):
+            a, b = self.pick(pairs)
+            return f"{named(a[0])} {self.pick(('<', '<=', '>', '>=', '!='))} {named(b[0])}"
+        return f"not ({self.expressions(both).of('bool', self.random.randint(1, 3))})"
+
     def join(self, flow):
         found = self.other()
         if not found:
@@ -668,13 +677,16 @@ class Maker:
         keys = self.random.sample(pairs, 1 if self.chance(0.8) else min(2, len(pairs)))
         side = self.pick(("", "left ", "right ", "full ", "semi ", "anti "))
         left = flow.columns
+        on = [f"{self.side_key(named(a[0]), a)} == {self.side_key(b[0], b)}" for a, b in keys]
+        if self.chance(0.4):
+            on = on if self.chance(0.8) else []
+            on.append(self.pair_condition(flow, right))
         if side in ("right ", "full "):
             left = [(n, k, True) for n, k, _ in left]
         if side in ("left ", "full "):
             right = [(n, k, True) for n, k, _ in right]
         flow.columns = left if side in ("semi ", "anti ") else left + right
-        on = ", ".join(f"{self.side_key(named(a[0]), a)} == {self.side_key(b[0], b)}" for a, b in keys)
-        return (f"join {side}{text} on {on}", [], "")
+        return (f"join {side}{text} on {self.pick((', ', ' and ')).join(on)}", [], "")
 
     def union(self, flow):
         names = [n for n, f in self.flows.items() if f.columns == flow.columns]

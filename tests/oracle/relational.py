@@ -345,6 +345,39 @@ def join_on_two_keys(work):
                       "ORDER BY a.rid, b.rid").fetchall(), got)
 
 
+def conditional(work, key, condition, sql, counts, seed):
+    """Joins of all kinds with a condition beside the key, or without a key."""
+    db = prepare(work, "a", seed, counts[0])
+    prepare(work, "b", seed + 1, counts[1], db)
+    flows = TYPE + """let left = read jsonl("a.jsonl") as Row | select rid, k = s, n, v
+        let right = read jsonl("b.jsonl") as Row | select rid2 = rid, k2 = s, n2 = n, v2 = v
+        """
+    left, right = "(SELECT rid, s AS k, n, v FROM a) a", "(SELECT rid AS rid2, s AS k2, n AS n2, v AS v2 FROM b) b"
+    ours = f"k == k2 and {condition}" if key else condition
+    theirs = f"a.k = b.k2 AND {sql}" if key else sql
+    for kind, name in [("", "JOIN"), ("left", "LEFT JOIN"), ("right", "RIGHT JOIN"), ("full", "FULL JOIN")]:
+        got = work.rows(flows + f'left | join {kind} right on {ours} | select rid, rid2 | write jsonl("out.jsonl")')
+        expect(db.execute(f"SELECT rid, rid2 FROM {left} {name} {right} ON {theirs} "
+                          "ORDER BY rid NULLS LAST, rid2").fetchall(), got)
+    for kind, name in [("semi", "EXISTS"), ("anti", "NOT EXISTS")]:
+        got = work.rows(flows + f'left | join {kind} right on {ours} | select rid | write jsonl("out.jsonl")')
+        expect(db.execute(f"SELECT rid FROM {left} WHERE {name} (SELECT 1 FROM {right} WHERE {theirs}) "
+                          "ORDER BY rid").fetchall(), got)
+
+
+@case
+def joins_with_conditions(work):
+    conditional(work, True, "n <= n2", "n <= n2", (200, 150), 26)
+    conditional(work, True, "(v > v2 or n == null)", "(v > v2 OR n IS NULL)", (200, 150), 28)
+    conditional(work, True, "rid + rid2 == 60", "rid + rid2 = 60", (80, 80), 30)
+
+
+@case
+def joins_with_conditions_only(work):
+    conditional(work, False, "v in v2..v2 + 3.0", "v BETWEEN v2 AND v2 + 3.0", (150, 120), 34)
+    conditional(work, False, "rid > rid2 and k < k2", "rid > rid2 AND k < k2", (60, 60), 36)
+
+
 @case
 def comparisons_with_null(work):
     """A comparison with null is false here; != and not are exact opposites: SQL's IS DISTINCT FROM."""
