@@ -57,7 +57,7 @@ void far_put_trial_ask(Dispatch *d, const Flow *flow, const GuardNote *note, Tex
 void far_ask(Dispatch *d, Flow *flow) {
     Text text = {0};
     Ask ask;
-    if (!far_fill_begins(d, flow)) return;
+    if (!far_rows_begin(d, flow) || !far_fill_begins(d, flow)) return;
     flow->into = flow_partition(d, flow);
     if (!flow->into) {
         dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
@@ -82,12 +82,14 @@ static void say_number(Dispatch *d, NodeId node, WireKind kind, uint32_t number)
 
 void far_cancel(Dispatch *d, Flow *flow) {
     far_fill_wake(d, flow);
+    far_rows_wake(d, flow);
     if (flow->far_asked) say_number(d, flow->place, WIRE_CANCEL, flow->id.i);
 }
 
 void far_leave(Dispatch *d, Flow *flow) {
     if (flow->far_begun) say_number(d, flow->place, WIRE_LEAVE, flow->id.i);
     flow->far_begun = false;
+    far_rows_leave(d, flow);
 }
 
 void far_close_stage(Dispatch *d, uint32_t stage) {
@@ -114,6 +116,7 @@ static void end_ask(Dispatch *d, Flow *flow) {
     d->own->far_count--;
     tell_done(&d->observers, flow->far_thread);
     workers_give_thread(d->own->workers, flow->place, flow->far_thread);
+    far_rows_answered(d, flow);
 }
 
 bool flow_hear(Dispatch *d, NodeId node, Unpack *from) {
@@ -263,6 +266,7 @@ static void count_loss(Dispatch *d, const Flow *flow) {
 void flow_lose(Dispatch *d, NodeId node) {
     // Nobody asks it to hand over what it has.
     far_fills_lose(d, node);
+    far_rows_lose(d, node);
     for (uint32_t i = 0; i < d->own->flow_max; i++) {
         Flow *flow = d->own->flows[i];
         if (!flow || !flow->run || flow->place.i != node.i || node.i == 0) continue;

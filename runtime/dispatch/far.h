@@ -8,8 +8,17 @@ static inline bool flow_is_far(const Flow *flow) { return flow->place.i > 0; }
 
 // Asks the worker for the next partition of the flow. It answers later (far_take).
 void far_ask(Dispatch *d, Flow *flow);
-// far_rows.c: a worker of another machine gets what it is to read.
-void far_send_rows(Dispatch *d, const Flow *flow, const Ask *ask);
+// far_rows.c: a worker of another machine gets what it is to read. Is there room for the rows of a
+// flow that is to begin there? Else it is held until there is.
+bool far_rows_begin(Dispatch *d, Flow *flow);
+void far_send_rows(Dispatch *d, Flow *flow, const Ask *ask);
+// The worker has answered, or never will.
+void far_rows_answered(Dispatch *d, Flow *flow);
+// The copies are given back.
+void far_rows_leave(Dispatch *d, Flow *flow);
+// It is not held any more, if it was; none of the node is.
+void far_rows_wake(Dispatch *d, Flow *flow);
+void far_rows_lose(Dispatch *d, NodeId node);
 // The partition that the worker answered with, as if the flow had made it here; nullptr: there is
 // none. Then the flow has to ask for memory (flow->need), or the job ends, or the worker is lost.
 Partition *far_take(Dispatch *d, Flow *flow, int64_t *busy);

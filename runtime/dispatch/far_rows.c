@@ -1,6 +1,27 @@
-// Rows that a task of another machine reads: they go there before its ASK.
+// Rows that a task of another machine reads: they go there before its ASK, and stay till its LEAVE.
+//
+//   begins ─▶ room, or no answer is to come ─▶ ROWS, ASK ─▶ answers ─▶ LEAVE
+//         └─▶ crowded ◀───────────────── looked at anew ◀────┴──────────┘
+//
+// Copies are memory of the worker, which has a part for them. What waits to be sent is memory of
+// the job: a place has no process here, whose memory it may take. A task that begins waits for
+// those only that are at work, which answer whatever others do. It goes once all of these wait
+// themselves: for room in a queue, perhaps, that it is to empty. So there may be more copies than
+// there is room for, by the rows of one task at a time.
 #include "runtime/dispatch/far.h"
 #include "runtime/dispatch/lives.h"
+
+enum : int64_t { QUEUED_MAX = 8 << 20 };
+
+static Life *life_of(const Dispatch *d, const Flow *flow) {
+    return &d->own->workers->lives[flow->place.i];
+}
+
+static bool reads_rows(const Dispatch *d, const Flow *flow) {
+    const SbStage *stage = flow->run->stage;
+    return lives_is_place(d->own->workers, flow->place) &&
+           (stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED);
+}
 
 // Has the worker made these rows itself, in this life? Then it has them.
 static bool has_them(const Workers *w, const Flow *flow) {
@@ -10,23 +31,81 @@ static bool has_them(const Workers *w, const Flow *flow) {
     return alive->node.i == flow->place.i && alive->life == w->lives[flow->place.i].lives;
 }
 
-void far_send_rows(Dispatch *d, const Flow *flow, const Ask *ask) {
-    Workers *w = d->own->workers;
-    const SbStage *stage = flow->run->stage;
-    bool reads = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
-    if (!lives_is_place(w, flow->place) || ask->rows == ASK_ON || !reads || !ask->entries[0] ||
-        has_them(w, flow))
-        return;
-    const Unit *unit = &flow->unit;
-    RowRanges ranges = {0};
-    row_ranges_add_rows(&ranges, &d->what->breakers[stage->input_index],
-                        ask->entries[0] + unit->begin, unit->end - unit->begin);
-    row_ranges_sort(&ranges);
+// ---- room for them ------------------------------------------------------------------------------
+
+static bool has_room(const Dispatch *d, const Flow *flow) {
+    const Life *life = life_of(d, flow);
+    return life->copies + life->copies_most <= life->copies_room &&
+           links_queued(d->own->workers->links, life->peer) <= QUEUED_MAX;
+}
+
+bool far_rows_begin(Dispatch *d, Flow *flow) {
+    if (flow->far_begun || flow->canceled || d->stop || !reads_rows(d, flow)) return true;
+    Life *life = life_of(d, flow);
+    if (life->readers == 0 || has_room(d, flow)) return true;
+    flow->crowded = true;
+    flow_queue_push(&life->crowded, flow);
+    return false;
+}
+
+// All of them are looked at anew, in their order.
+static void wake_all(Dispatch *d, Life *life) {
+    for (Flow *flow; (flow = flow_queue_pop(&life->crowded));) {
+        flow->crowded = false;
+        dispatch_queue(d, flow);
+    }
+}
+
+void far_rows_wake(Dispatch *d, Flow *flow) {
+    if (!flow->crowded) return;
+    flow->crowded = false;
+    flow_queue_remove(&life_of(d, flow)->crowded, flow);
+    dispatch_queue(d, flow);
+}
+
+void far_rows_answered(Dispatch *d, Flow *flow) {
+    if (!flow->reads) return;
+    flow->reads = false;
+    life_of(d, flow)->readers--;
+    wake_all(d, life_of(d, flow));
+}
+
+void far_rows_leave(Dispatch *d, Flow *flow) {
+    if (flow->copied == 0) return;
+    life_of(d, flow)->copies -= flow->copied;
+    flow->copied = 0;
+    wake_all(d, life_of(d, flow));
+}
+
+void far_rows_lose(Dispatch *d, NodeId node) { wake_all(d, &d->own->workers->lives[node.i]); }
+
+// ---- sending ------------------------------------------------------------------------------------
+
+static void send_ranges(Dispatch *d, Flow *flow, RowRanges *ranges) {
+    Life *life = life_of(d, flow);
+    int64_t bytes = row_pages(ranges->items, ranges->count);
+    flow->copied += bytes;
+    life->copies += bytes;
+    if (life->copies_most < flow->copied) life->copies_most = flow->copied;
     uint32_t range = 0;
     int64_t done = 0;
-    for (Text text = {0}; row_ranges_next(&ranges, &range, &done, flow->id.i, &text);
+    for (Text text = {0}; row_ranges_next(ranges, &range, &done, flow->id.i, &text);
          text = (Text){0})
-        workers_say(w, flow->place, WIRE_ROWS, &text);
-    if (ranges.failed) dispatch_no_memory(d);
-    row_ranges_close(&ranges);
+        workers_say(d->own->workers, flow->place, WIRE_ROWS, &text);
+}
+
+void far_send_rows(Dispatch *d, Flow *flow, const Ask *ask) {
+    if (!reads_rows(d, flow)) return;
+    if (ask->rows != ASK_ON && ask->entries[0] && !has_them(d->own->workers, flow)) {
+        const Unit *unit = &flow->unit;
+        RowRanges ranges = {0};
+        row_ranges_add_rows(&ranges, &d->what->breakers[flow->run->stage->input_index],
+                            ask->entries[0] + unit->begin, unit->end - unit->begin);
+        row_ranges_sort(&ranges);
+        send_ranges(d, flow, &ranges);
+        if (ranges.failed) dispatch_no_memory(d);
+        row_ranges_close(&ranges);
+    }
+    flow->reads = flow->copied > 0;
+    life_of(d, flow)->readers += flow->reads;
 }

@@ -111,6 +111,9 @@ typedef struct Flow {
     uint32_t     far_thread; // Who makes that, for those who watch threads.
     bool         fills;    // Of its unit or partition, the worker may hold rows in breakers.
     bool         filled;   // It holds some for sure: of a partition before.
+    bool         crowded;  // It begins once there is room for its rows (far_rows.c).
+    bool         reads;    // The worker has been asked, and has copies for it.
+    int64_t      copied;   // Memory of these copies.
     bool         held;     // It begins once the worker has handed over what is there
                            // (far_breaker.h).
     Partition   *into;     // What the worker is to make; else nullptr.

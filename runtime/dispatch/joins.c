@@ -126,11 +126,17 @@ static uint32_t free_place(const Workers *w) {
     return 0;
 }
 
-// What the process has to have: what the schedule gives its tasks, and copies of what they read.
-static int64_t least_memory(const Workers *w) {
+// What the process has beside copies of what its tasks read: what the schedule gives them, and what
+// waits to be sent.
+static int64_t other_memory(const Workers *w) {
     enum : int64_t { PROCESS = 12 << 20 };
+    int64_t memory = w->job->machine.workers.memory;
+    return memory + wire_queue_room(memory) + PROCESS;
+}
+
+static int64_t least_memory(const Workers *w) {
     const WorkerPlan *plan = &w->job->machine.workers;
-    return plan->memory + 2 * plan->place_threads * w->job->ask.options.partition + PROCESS;
+    return other_memory(w) + 2 * plan->place_threads * w->job->ask.options.partition;
 }
 
 // Why the job does not take it. False: *trouble.
@@ -190,6 +196,8 @@ void joins_hello(Workers *w, PeerId peer, const Frame *frame) {
     life->leaves = life->stopped = false;
     life->pid = hello.pid;
     life->limit = w->job->machine.workers.memory;
+    life->copies_room = hello.memory - other_memory(w);
+    life->copies_most = 0;
     life->lives++;
     snprintf(life->host, sizeof life->host, "%s", hello.host);
     if (membership_hello(&w->membership, node, w->d->now) == MEMBER_WELCOME)

@@ -3,7 +3,7 @@
 //   workers.c  the lives of workers, and what they say
 //   fleet.c    how many workers there are: drains, growing, shrinking, silence; figures of them
 //   joins.c    workers of other machines, which join
-//   far_rows.c what they read goes there
+//   far_rows.c what they read goes there, as far as there is room
 #ifndef SBC_RUNTIME_DISPATCH_LIVES_H
 #define SBC_RUNTIME_DISPATCH_LIVES_H
 
@@ -49,6 +49,11 @@ typedef struct Life {
     int64_t  pinged;
     uint64_t threads;     // A bit for each of its threads that has a task.
     int64_t  pid;         // Of a place: the process on its machine; 0: none.
+    int64_t  copies;      // Of a place: memory that copies for its tasks take, of all that it has
+    int64_t  copies_room; // for them.
+    int64_t  copies_most; // The most that one task took.
+    uint32_t readers;     // Tasks with copies from which an answer is to come.
+    FlowQueue crowded;    // Tasks that wait for room.
     int64_t  spilled;     // Of a place: where its spill files end.
     char     host[64];    // Of a place: its machine.
 } Life;

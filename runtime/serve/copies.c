@@ -3,6 +3,9 @@
 //   ROWS ─▶ the bytes come to their places ─▶ tasks read them ─▶ LEAVE: the memory is given back
 //   partition, flushed rows ─▶ BLOCK, BLOCK, ... ─▶ MADE or FLUSHED
 //
+// The job says which rows come, and sends no more than the worker has memory for (far_rows.c). A
+// task counts them from their ROWS to its LEAVE.
+//
 // A unit of an arena may have rows of several tasks: it is given back with the last one. Of the
 // worker's own arena nothing is given back here: its blocks are FREE's.
 #include "runtime/serve/state.h"
@@ -15,6 +18,7 @@
 struct CopyList {
     struct CopyList *next;
     uint32_t task, count;
+    int64_t  bytes;   // Of memory.
     RowRange items[];
 };
 
@@ -68,18 +72,17 @@ bool copies_take(Serve *s, Unpack *from) {
         if (!is_own(s, &range)) {
             hold(s, &range);
             list->items[list->count++] = range;
-            s->copies.bytes += range.bytes;
         }
         memcpy(range.at, bytes, (size_t)range.bytes);
     }
+    list->bytes = row_pages(list->items, list->count);
+    s->copies.bytes += list->bytes;
     return true;
 }
 
 static void close_list(Serve *s, struct CopyList *list) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        let_go(s, &list->items[i]);
-        s->copies.bytes -= list->items[i].bytes;
-    }
+    for (uint32_t i = 0; i < list->count; i++) let_go(s, &list->items[i]);
+    s->copies.bytes -= list->bytes;
     free(list);
 }
 
@@ -108,13 +111,12 @@ void copies_close(Serve *s) {
 
 // While the network is slower than the tasks, their threads wait here.
 static void wait_for_room(Serve *s) {
-    enum : int64_t { QUEUED_MAX = 32 << 20 };
     enum { MICROS = 500 };
-    while (!s->over && links_queued(s->links, s->coordinator) > QUEUED_MAX) usleep(MICROS);
+    while (!s->over && links_queued(s->links, s->coordinator) > s->queue_room) usleep(MICROS);
 }
 
 void copies_send_blocks(Serve *s, const WireBlocks *blocks) {
-    enum : int64_t { PIECE = 4 << 20 };
+    enum : int64_t { PIECE = 1 << 20 };
     for (uint32_t i = 0; s->joined && i < blocks->count; i++) {
         const WireBlock *block = &blocks->items[i];
         for (int64_t at = 0; at < block->bytes; at += PIECE) {

@@ -128,6 +128,7 @@ static bool take_welcome(Serve *s, Unpack from) {
     int64_t keep = welcome.memory / KEEP_SHARE < KEEP_MAX ? welcome.memory / KEEP_SHARE : KEEP_MAX;
     // What the arena keeps is no one else's.
     sb_memory_open(&job->machine.memory, welcome.memory - keep);
+    s->queue_room = wire_queue_room(welcome.memory);
     job->machine.memory.block_max = welcome.block_max;
     job->machine.memory.arena = arena_open(&s->space, s->node);
     if (!job->machine.memory.arena) return trouble_no_memory(&job->trouble, "for the arena");

@@ -105,6 +105,7 @@ typedef struct Serve {
     int64_t     heard;       // When the job said something last.
     int64_t     timeout_ns;  // After so much silence the job is lost.
     Copies      copies;
+    int64_t     queue_room;  // Bytes that may wait to be sent before its threads do.
     Spill       folder;      // Its own, in which the files of fills.spill are.
 } Serve;
 

@@ -89,6 +89,20 @@ void row_ranges_sort(RowRanges *ranges) {
     ranges->count = kept + 1;
 }
 
+int64_t row_pages(const RowRange *ranges, uint32_t count) {
+    enum : uintptr_t { PAGE = 4096 };
+    uintptr_t pages = 0, seen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uintptr_t first = (uintptr_t)ranges[i].at / PAGE;
+        uintptr_t end = ((uintptr_t)ranges[i].at + (uintptr_t)ranges[i].bytes - 1) / PAGE + 1;
+        if (first < seen) first = seen;
+        if (end <= first) continue;
+        pages += end - first;
+        seen = end;
+    }
+    return (int64_t)(pages * PAGE);
+}
+
 void row_ranges_close(RowRanges *ranges) {
     free(ranges->items);
     *ranges = (RowRanges){0};

@@ -29,6 +29,13 @@ typedef struct RowRanges {
 
 enum : int64_t { ROW_FRAME_BYTES = 1 << 20 };  // Of one message, about.
 
+// What may wait to be sent by a worker of another machine whose account has so many bytes.
+static inline int64_t wire_queue_room(int64_t memory) {
+    enum : int64_t { SHARE = 16, MOST = 32 << 20, LEAST = 1 << 20 };
+    int64_t room = memory / SHARE;
+    return room < LEAST ? LEAST : room > MOST ? MOST : room;
+}
+
 void row_ranges_add(RowRanges *ranges, const void *at, int64_t bytes);
 // A list of rows, with all that they point to.
 void row_ranges_add_rows(RowRanges *ranges, const SbBreaker *what, const SbEntry *const *entries,
@@ -36,6 +43,8 @@ void row_ranges_add_rows(RowRanges *ranges, const SbBreaker *what, const SbEntry
 // Orders them, and makes one of those that touch.
 void row_ranges_sort(RowRanges *ranges);
 void row_ranges_close(RowRanges *ranges);
+// Bytes of memory that ranges in order take, whose pages have nothing else.
+int64_t row_pages(const RowRange *ranges, uint32_t count);
 
 // The next message: the task that they are for, and bytes from `*range` and `*done` on, which move
 // on. False: there are none left.
