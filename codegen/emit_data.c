@@ -360,7 +360,7 @@ static SbJoinWants join_wants(const Op *op) {
     switch (op->join.kind) {
     // Of several rows of a key the condition may hold for any.
     case JOIN_SEMI: case JOIN_ANTI:
-        return expr_is_none(op->join.where) ? SB_JOIN_ONE : SB_JOIN_MATCHES;
+        return expr_is_none(op->join.where) && !join_is_nearest(op) ? SB_JOIN_ONE : SB_JOIN_MATCHES;
     case JOIN_RIGHT: case JOIN_FULL: return SB_JOIN_REST;
     case JOIN_INNER: case JOIN_LEFT: break;
     }
@@ -429,6 +429,8 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbBreaker, entry_bytes, emit_i32(e, (uint32_t)breaker->entry_bytes));
     PART(&parts, SbBreaker, next_offset, emit_i32(e, (uint32_t)breaker->next_offset));
     PART(&parts, SbBreaker, matched_offset, emit_i32(e, (uint32_t)breaker->matched_offset));
+    if (breaker->jump_offset != SIZE_MAX)
+        PART(&parts, SbBreaker, jump_offset, emit_i32(e, (uint32_t)breaker->jump_offset));
     PART(&parts, SbBreaker, identity_offset, emit_i32(e, (uint32_t)breaker->identity_offset));
     PART(&parts, SbBreaker, place_offset, emit_i32(e, (uint32_t)breaker->place_offset));
     PART(&parts, SbBreaker, row, entry_type(e, breaker));

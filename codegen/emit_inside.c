@@ -13,7 +13,8 @@
 #include "ir/walk.h"
 
 static bool makes_many(const Op *op) {
-    return op->kind == OP_JOIN && op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI;
+    return op->kind == OP_JOIN && !join_is_nearest(op) &&
+           op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI;
 }
 
 // All rows that a row of an edge makes have its origin. After another edge only the number in the

@@ -216,9 +216,9 @@ static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
 
 // ---- conditions ---------------------------------------------------------------------------------
 
-// Of a join with a condition: the left row and an entry of its key, for which it is computed.
+// Of a join with conditions: the left row and an entry of its key, for which they are computed.
 typedef struct Pair {
-    ExprId where;
+    const Op *op;
     Frame *both, *right;
 } Pair;
 
@@ -240,22 +240,24 @@ static void read_left(Emit *e, Frame *left, ExprId where) {
 
 // Null: each entry of the key is a match.
 static const Pair *pair_open(Emit *e, Frame *left, const Op *op, const Breaker *breaker) {
-    if (expr_is_none(op->join.where)) return nullptr;
+    if (expr_is_none(op->join.where) && !join_is_nearest(op)) return nullptr;
     Pair *pair = arena_new_of(e->arena, Pair);
-    pair->where = op->join.where;
+    pair->op = op;
     pair->right = frame_new(e, graph_op_at(e->graph, op->inputs[1]), nullptr, nullptr);
     pair->right->breaker = breaker;
     pair->right->load = load_right;
     pair->both = frame_new(e, op, left, pair->right);
-    read_left(e, left, pair->where);
+    read_left(e, left, op->join.seek);
+    read_left(e, left, op->join.within);
+    read_left(e, left, op->join.where);
     return pair;
 }
 
 // Does the condition hold for the entry? A fault rejects the left row.
-static Val pair_holds(Emit *e, const Pair *pair, Val entry) {
+static Val pair_holds(Emit *e, const Pair *pair, ExprId condition, Val entry) {
     size_t mark = emit_region_begin(e);
     pair->right->entry = entry;
-    Val holds = emit_condition(e, pair->both, pair->where);
+    Val holds = emit_condition(e, pair->both, condition);
     emit_region_end(e, mark);
     return holds;
 }
@@ -263,13 +265,20 @@ static Val pair_holds(Emit *e, const Pair *pair, Val entry) {
 // The first match from `entry` on. Goes on where there is one, else at `none`.
 static Val match_from(Emit *e, const Frame *out, const Pair *pair, Val entry, Block none) {
     if (!pair) return entry;
+    const Op *op = pair->op;
     Block head = emit_block(e, "pair"), holds = emit_block(e, "holds"),
           pass = emit_block(e, "pair_next"), from = emit_here(e);
     emit_jump(e, head);
     emit_at(e, head);
     Val at = emit_phi(e, e->ptr, "right");
     emit_phi_add(at, entry, from);
-    emit_branch(e, pair_holds(e, pair, at), holds, pass);
+    if (!expr_is_none(op->join.within)) {
+        Block near = emit_block(e, "near");
+        emit_branch(e, pair_holds(e, pair, op->join.within, at), near, none);
+        emit_at(e, near);
+    }
+    if (expr_is_none(op->join.where)) emit_jump(e, holds);
+    else emit_branch(e, pair_holds(e, pair, op->join.where, at), holds, pass);
     emit_at(e, pass);
     Val behind = next_match(e, out, at, none);
     emit_phi_add(at, behind, emit_here(e));
@@ -286,11 +295,46 @@ static void judge_pairs(Emit *e, const Frame *out, const Pair *pair, Val entry) 
     emit_at(e, head);
     Val at = emit_phi(e, e->ptr, "right");
     emit_phi_add(at, entry, from);
-    pair_holds(e, pair, at);
+    pair_holds(e, pair, pair->op->join.where, at);
     Val behind = next_match(e, out, at, end);
     emit_phi_add(at, behind, emit_here(e));
     emit_jump(e, head);
     emit_at(e, end);
+}
+
+// The first entry from `entry` on for which the join's `seek` is true, as it is for all behind it.
+// Goes on where there is one, else at `none`.
+//
+//   head: true? ─▶ found    no ─▶ far: is it true where the entry jumps to?
+//     ▲                            ▲   no ─▶ there ─┐
+//     └── the entry behind ◀── yes ┴────────────────┘
+static Val seek_entry(Emit *e, const Frame *out, const Pair *pair, Val entry, Block none) {
+    ExprId seek = out->op->join.seek;
+    Block head = emit_block(e, "seek"), far = emit_block(e, "seek_far"),
+          look = emit_block(e, "seek_look"), step = emit_block(e, "seek_next"),
+          found = emit_block(e, "sought"), from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, far);
+    Val at = emit_phi(e, e->ptr, "false_at");
+    emit_at(e, head);
+    Val next = emit_phi(e, e->ptr, "sought");
+    emit_phi_add(next, entry, from);
+    Val holds = pair_holds(e, pair, seek, next);
+    emit_phi_add(at, next, emit_here(e));
+    emit_branch(e, holds, found, far);
+    emit_at(e, far);
+    Val to = emit_load_at(e, e->ptr, at, out->breaker->jump_offset + offsetof(SbJump, to), "jump");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, to, at, ""), step, look);
+    emit_at(e, look);
+    Val there = pair_holds(e, pair, seek, to);
+    emit_phi_add(at, to, emit_here(e));
+    emit_branch(e, there, step, far);
+    emit_at(e, step);
+    Val behind = next_match(e, out, at, none);
+    emit_phi_add(next, behind, emit_here(e));
+    emit_jump(e, head);
+    emit_at(e, found);
+    return next;
 }
 
 // The first match among the entries of the key, of which `first` is the first; both may be null.
@@ -302,7 +346,8 @@ static Val first_match(Emit *e, const Frame *out, const Pair *pair, Val first) {
           end = emit_block(e, "matched");
     emit_branch(e, emit_is_nullptr(e, first), none, some);
     emit_at(e, some);
-    if (!one && graph_faults(e->graph, pair->where)) judge_pairs(e, out, pair, first);
+    if (join_is_nearest(out->op)) first = seek_entry(e, out, pair, first, none);
+    else if (!one && graph_faults(e->graph, pair->op->join.where)) judge_pairs(e, out, pair, first);
     Val found = match_from(e, out, pair, first, none);
     Block found_at = emit_here(e);
     emit_jump(e, end);
@@ -466,6 +511,12 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
         first = LLVMBuildSelect(e->b, found, first, zero_entry(e, breaker), "");
         out->matched = found;
         break;
+    }
+    if (join_is_nearest(op)) {
+        out->entry = first;
+        out->number = emit_i64(e, 0);
+        stage_push(e, out, next);
+        return;
     }
     push_matches(e, out, pair, first, next);
 }

@@ -179,6 +179,13 @@ static Val keep_hash(Emit *e, Keeping *keep) {
     return hash ? hash : emit_i64(e, 0);
 }
 
+// The nearest row is sought from the last right row to the first.
+static Val order_of(Emit *e, const Keeping *keep) {
+    Val order = frame_order(e, keep->frame, keep->breaker);
+    bool backwards = keep->breaker->kind == BREAK_JOIN && join_is_nearest(keep->op);
+    return backwards ? LLVMBuildNot(e->b, order, "backwards") : order;
+}
+
 static Value kept_column(Emit *e, const Keeping *keep, uint32_t c) {
     return frame_column(e, keep->frame, keep->source ? keep->source[c] : c);
 }
@@ -250,6 +257,8 @@ static void keep_rest(Emit *e, const Keeping *keep) {
         keep_place(e, keep->frame, keep->into.rows, emit_offset(e, entry, breaker->place_offset));
     if (breaker->kind != BREAK_JOIN) return;
     emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->next_offset);
+    for (size_t i = 0; i < sizeof(SbJump) && breaker->jump_offset != SIZE_MAX; i += sizeof(void *))
+        emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->jump_offset + i);
     Val mark = LLVMBuildSelect(e->b, keep->keyed, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
     emit_store_at(e, mark, entry, breaker->matched_offset);
 }
@@ -284,7 +293,7 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next) {
     Val rows = keep.into.rows, entry = take_entry(e, rows, breaker->entry_bytes);
     keep.into.entry = entry;
     emit_store_at(e, hash, entry, offsetof(SbEntry, hash));
-    emit_store_at(e, frame_order(e, frame, breaker), entry, offsetof(SbEntry, order));
+    emit_store_at(e, order_of(e, &keep), entry, offsetof(SbEntry, order));
     keep_whole(e, &keep);
     for (uint32_t k = 0; k < breaker->key_count; k++) {
         part_split(e);

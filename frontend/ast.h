@@ -168,6 +168,8 @@ typedef struct AstStep {
     uint32_t    on_count;
     AstExpr   **conditions;   // JOIN: what else stands among the keys.
     uint32_t    condition_count;
+    AstExpr    *asof, *within;  // JOIN `asof a >= b within d`; null: not written.
+    Span        asof_span;      // All of that.
     AstRepartition repartition;
     Name        device;       // ON: cpu | gpu.
     AstArg     *options;      // WITH, ON ... with (...); WRITE FORMAT(...).

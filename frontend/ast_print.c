@@ -176,6 +176,13 @@ static void print_step(Tree *t, const AstStep *step) {
         print_expr(t, step->on_right[i]);
         t->level--;
     }
+    if (step->asof) {
+        line(t, "asof", (Text){0});
+        t->level++;
+        print_expr(t, step->asof);
+        if (step->within) print_expr(t, step->within);
+        t->level--;
+    }
     for (uint32_t i = 0; i < step->condition_count; i++) {
         line(t, "condition", (Text){0});
         t->level++;

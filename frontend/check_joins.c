@@ -9,6 +9,7 @@ typedef struct JoinBuild {
     uint32_t  key_count;
     int      *merged;   // By right column: the left column it merges into, or -1.
     ExprId    where;    // What else a pair has to be; EXPR_NONE: nothing.
+    Asof      asof;
 } JoinBuild;
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -124,13 +125,13 @@ static EqualityUse use_of(JoinBuild *join, const AstExpr *a, const AstExpr *b) {
     return !mixed && a_right && b_left ? EQUALS_SWAPPED : EQUALS_IN_PAIR;
 }
 
-static void swapped_key(Checker *checker, const AstExpr *a, const AstExpr *b) {
+static void swapped_sides(Checker *checker, const AstExpr *a, const char *sign, const AstExpr *b) {
     Text left = source_text(checker, a->span), right = source_text(checker, b->span);
     Span span = span_join(a->span, b->span);
     Diag *diag = report(checker, DIAG_JOIN_FORM, span,
-                        "the sides of the key are the other way round");
+                        "the sides are the other way round");
     report_label(checker, diag, span, "%.*s is of the right flow", TEXT_ARG(left));
-    report_fix(checker, diag, "write %.*s == %.*s", TEXT_ARG(right), TEXT_ARG(left));
+    report_fix(checker, diag, "write %.*s %s %.*s", TEXT_ARG(right), sign, TEXT_ARG(left));
 }
 
 // ---- keys of the step ---------------------------------------------------------------------------
@@ -152,7 +153,7 @@ static bool join_keys(Checker *checker, JoinBuild *join, const AstStep *step) {
         EqualityUse use = use_of(join, a, b);
         if (use == EQUALS_IN_PAIR) continue;
         if (use == EQUALS_SWAPPED) {
-            swapped_key(checker, a, b);
+            swapped_sides(checker, a, "==", b);
             good = false;
             continue;
         }
@@ -230,6 +231,21 @@ static bool join_conditions(Checker *checker, JoinBuild *join, const AstStep *st
     for (uint32_t i = 0; i < step->condition_count; i++)
         good &= add_condition(checker, join, &scope, step->conditions[i]);
     return good;
+}
+
+static bool join_asof(Checker *checker, JoinBuild *join, const AstStep *step) {
+    static const char *const turned[] = {
+        [AST_OP_LT] = ">", [AST_OP_LE] = ">=", [AST_OP_GT] = "<", [AST_OP_GE] = "<=",
+    };
+    const AstExpr *asof = step->asof;
+    join->asof = (Asof){EXPR_NONE, EXPR_NONE};
+    if (!asof) return true;
+    if (asof->kind != AST_BINARY || !asof->a || !asof->b) return false;
+    if (use_of(join, asof->a, asof->b) == EQUALS_SWAPPED) {
+        swapped_sides(checker, asof->a, turned[asof->op], asof->b);
+        return false;
+    }
+    return check_asof(checker, &join->left_scope, &join->right_scope, step, &join->asof);
 }
 
 // Conditions alone choose among all pairs: all rows have one key then.
@@ -321,15 +337,19 @@ Flow step_join(Checker *checker, Flow flow, const AstStep *step) {
     join.right_scope = right_scope(checker, join.right);
     bool good = join_keys(checker, &join, step);
     good &= join_conditions(checker, &join, step);
-    if (good && !join.key_count && !expr_is_none(join.where))
+    good &= join_asof(checker, &join, step);
+    if (good && !join.key_count && !(expr_is_none(join.where) && expr_is_none(join.asof.seek)))
         add_no_key(checker, &join, step->span);
     if (!good || !join.key_count || flow.broken || join.right.broken) return broken_flow();
+    if (!expr_is_none(join.asof.seek)) join.right = sort_asof(checker, join.right, step);
     Op *op = two_inputs(checker, OP_JOIN, &flow, join.right, step);
     op->join.kind = join.kind;
     op->join.left = join.left_keys;
     op->join.right = join.right_keys;
     op->join.key_count = join.key_count;
     op->join.where = join.where;
+    op->join.seek = join.asof.seek;
+    op->join.within = join.asof.within;
     Span span = step->other ? step->other->span : step->span;
     if (!join_columns(checker, &join, op, span)) return broken_flow();
     flow.unsure |= join.right.unsure;

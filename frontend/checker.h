@@ -430,6 +430,17 @@ Flow step_distinct(Checker *checker, Flow flow, const AstStep *step);
 Flow step_limit(Checker *checker, Flow flow, const AstStep *step);
 Flow step_shuffle(Checker *checker, Flow flow, const AstStep *step);
 Flow step_sample(Checker *checker, Flow flow, const AstStep *step);
+// ---- check_asof.c: `asof a >= b within d` of a join ---------------------------------------------
+
+typedef struct Asof {
+    ExprId seek, within;  // As of OP_JOIN.
+} Asof;
+
+// Of a step with a comparison for `asof`. The columns of `right` are those of input 1. False:
+// reported.
+bool check_asof(Checker *checker, Scope *left, Scope *right, const AstStep *step, Asof *out);
+// The right flow in the order in which the join seeks.
+Flow sort_asof(Checker *checker, Flow right, const AstStep *step);
 Flow step_join(Checker *checker, Flow flow, const AstStep *step);
 Flow step_union(Checker *checker, Flow flow, const AstStep *step);
 Flow step_zip(Checker *checker, Flow flow, const AstStep *step);

@@ -93,16 +93,30 @@ static uint32_t starts_at(AstExpr *const *list, uint32_t at, uint32_t count) {
     return at < count ? list[at]->span.start : UINT32_MAX;
 }
 
+static void put_asof(Page *page, const AstStep *step) {
+    page_put(page, "asof ");
+    format_expr(page, step->asof);
+    if (!step->within) return;
+    page_put(page, " within ");
+    format_expr(page, step->within);
+}
+
 // The keys and conditions of a join in the order in which they were written.
 static void put_join_keys(Page *page, const AstStep *step) {
-    const char *between = step->item_count && !step->condition_count ? ", " : " and ";
-    uint32_t item = 0, pair = 0, condition = 0;
-    while (item < step->item_count || pair < step->on_count || condition < step->condition_count) {
+    bool plain = step->item_count && !step->condition_count && !step->asof;
+    const char *between = plain ? ", " : " and ";
+    uint32_t item = 0, pair = 0, condition = 0, asof = 0, asofs = step->asof != nullptr;
+    while (item < step->item_count || pair < step->on_count || condition < step->condition_count ||
+           asof < asofs) {
         uint32_t item_at = item < step->item_count ? step->items[item].span.start : UINT32_MAX;
         uint32_t pair_at = starts_at(step->on_left, pair, step->on_count);
         uint32_t condition_at = starts_at(step->conditions, condition, step->condition_count);
-        if (item + pair + condition) page_put(page, between);
-        if (item_at < pair_at && item_at < condition_at) {
+        uint32_t asof_at = starts_at(&step->asof, asof, asofs);
+        if (item + pair + condition + asof) page_put(page, between);
+        if (asof_at < item_at && asof_at < pair_at && asof_at < condition_at) {
+            asof++;
+            put_asof(page, step);
+        } else if (item_at < pair_at && item_at < condition_at) {
             emit_item(page, &step->items[item++]);
         } else if (condition_at < pair_at) {
             format_expr(page, step->conditions[condition++]);

@@ -529,8 +529,40 @@ static bool is_condition(const AstExpr *expr) {
     return (size_t)expr->kind < countof(yields) && yields[expr->kind];
 }
 
-// on = NAME | operand "==" operand | not
-static void parse_key(Parser *p, Keys *keys) {
+// asof = "asof" operand ("<" | "<=" | ">" | ">=") operand ["within" operand]
+static void parse_asof(Parser *p, AstStep *step) {
+    Span word = parser_span(p, parser_token(p, 0));
+    parser_take_operator(p);
+    AstExpr *value = parse_not(p);
+    bool compares = value->kind == AST_BINARY && value->op >= AST_OP_LT && value->op <= AST_OP_GE;
+    if (!p->panic && !compares && value->kind != AST_ERROR) {
+        Diag *d = parser_error(p, DIAG_JOIN_FORM, value->span, "`asof` says which row is nearest");
+        diag_fix(p->in.diags, d, "write `asof a >= b` for the last b up to a, `asof a <= b` for "
+                                 "the first b from a on");
+    }
+    if (!p->panic && parser_at_word(p, "within")) {
+        parser_take_operator(p);
+        step->within = parse_operand(p);
+    }
+    if (step->asof && !p->panic) {
+        Diag *d = parser_error(p, DIAG_JOIN_FORM, word, "a second `asof`");
+        diag_fix(p->in.diags, d, "leave one of them out, or make it a condition");
+    }
+    step->asof = value;
+    step->asof_span = parser_since(p, word);
+}
+
+static bool at_asof(const Parser *p) {
+    return parser_at_word(p, "asof") && parser_begins_operand(p, 1) &&
+           !parser_ahead(p, 1, TOKEN_MINUS);
+}
+
+// on = NAME | operand "==" operand | not | asof
+static void parse_key(Parser *p, AstStep *step, Keys *keys) {
+    if (at_asof(p)) {
+        parse_asof(p, step);
+        return;
+    }
     AstItem item = {.span = parser_span(p, parser_token(p, 0))};
     AstExpr *value = item.value = parse_not(p);
     if (value->kind == AST_BINARY && value->op == AST_OP_EQ) {
@@ -558,7 +590,7 @@ static void parse_on_keys(Parser *p, AstStep *step) {
     bool more = parser_more(p, &list);
     if (!more && !p->panic) parse_using(p);
     while (more) {
-        parse_key(p, &keys);
+        parse_key(p, step, &keys);
         bool joined = !p->panic && parser_at_word(p, "and");
         if (joined) parser_take_operator(p);
         if (!p->panic && parser_at_word(p, "or")) {

@@ -297,6 +297,7 @@ typedef struct Op {
             uint32_t key_count;
             ExprId where;         // Over a left and a right row of equal keys: do they match?
                                   // EXPR_NONE: all do.
+            ExprId seek, within;  // Of an asof join: docs/ir.md says how. Else EXPR_NONE.
             JoinColumn *columns;  // In output order. SEMI and ANTI have none of the right side.
         } join;
         struct { uint32_t *right_columns; } union_;  // right_columns[i] feeds columns[i].
@@ -382,6 +383,8 @@ uint32_t    op_kind_inputs(OpKind kind);
 // Does it leave the columns of each row that it lets through as they are?
 bool        op_passes_columns(const Op *op);
 const char *source_name(const SourceOp *source);  // Its format, "range" or "inline".
+// Has a left row one match at most, the nearest?
+static inline bool join_is_nearest(const Op *op) { return !expr_is_none(op->join.seek); }
 const char *join_kind_name(JoinKind kind);
 const char *window_kind_name(WindowKind kind);
 bool        window_kind_find(Text name, WindowKind *kind);

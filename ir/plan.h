@@ -57,6 +57,7 @@ typedef struct Breaker {
     size_t     *state_offsets;
     size_t      next_offset;     // JOIN: a pointer to the next entry of the same hash.
     size_t      matched_offset;  // JOIN: a byte that says whether a left row matched (RIGHT, FULL).
+    size_t      jump_offset;     // JOIN: an SbJump, where the nearest row is sought. Else SIZE_MAX.
     // EDGE: where the source row was read, for rejects and PLACE after the edge:
     // {SbStr raw; int64_t offset, line, row; uint32_t source, file}. SIZE_MAX: nothing needs it.
     size_t      place_offset;

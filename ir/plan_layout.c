@@ -8,6 +8,7 @@ enum {
     KEY_STR_BYTES = 24,    // SbKeyStr.
     KEY_STR_NULL_BYTES = 32,
     POINTER_BYTES = 8,
+    JUMP_BYTES = 16,       // SbJump.
     COUNT_BYTES = 8,       // The state of a count of rows.
 };
 
@@ -192,6 +193,8 @@ static void lay_window(Layout *layout, const Op *op, const Op *input) {
 static void keep_condition(Layout *layout, const Op *op, const Op *right) {
     Walk walk = walk_make(layout->plan->graph);
     walk_start(&walk);
+    walk_add(&walk, op->join.seek);
+    walk_add(&walk, op->join.within);
     walk_add(&walk, op->join.where);
     for (ExprId id; walk_next(&walk, &id);) {
         const Expr *node = graph_at(walk.graph, id);
@@ -212,6 +215,8 @@ static void lay_join(Layout *layout, const Op *op, const Op *right) {
     }
     keep_condition(layout, op, right);
     layout->breaker->next_offset = take(layout->breaker, POINTER_BYTES, POINTER_BYTES);
+    if (join_is_nearest(op))
+        layout->breaker->jump_offset = take(layout->breaker, JUMP_BYTES, POINTER_BYTES);
     layout->breaker->matched_offset = take(layout->breaker, 1, 1);
 }
 
@@ -301,7 +306,7 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
     breaker->entry_bytes = PLAN_ENTRY_BYTES;
     breaker->entry_align = alignof(uint64_t);
     breaker->next_offset = breaker->matched_offset = breaker->place_offset = SIZE_MAX;
-    breaker->identity_offset = SIZE_MAX;
+    breaker->identity_offset = breaker->jump_offset = SIZE_MAX;
     breaker->meeting = OP_NONE;
     switch (breaker->kind) {
     case BREAK_GROUP:

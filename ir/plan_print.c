@@ -153,6 +153,8 @@ static void print_entry(TextBuf *buf, const Plan *plan, const Breaker *breaker) 
     print_states(buf, breaker, op_of(plan, breaker->op));
     if (breaker->next_offset != SIZE_MAX)
         text_buf_format(buf, "    at %zu next\n", breaker->next_offset);
+    if (breaker->jump_offset != SIZE_MAX)
+        text_buf_format(buf, "    at %zu jump\n", breaker->jump_offset);
     if (breaker->matched_offset != SIZE_MAX)
         text_buf_format(buf, "    at %zu matched\n", breaker->matched_offset);
     if (breaker->identity_offset != SIZE_MAX)

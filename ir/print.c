@@ -381,6 +381,8 @@ static void print_join(Printer *to, const Op *op) {
         print_use(to, op->join.right[i]);
         line_end(to);
     }
+    print_use_line(to, "seek", op->join.seek);
+    print_use_line(to, "within", op->join.within);
     print_use_line(to, "where", op->join.where);
     for (uint32_t i = 0; i < op->column_count; i++) {
         const JoinColumn *column = &op->join.columns[i];

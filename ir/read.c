@@ -353,7 +353,9 @@ static bool join_line(Block *block) {
         arena_push(reader->arena, op->join.left, count, cap, read_use(block));
         arena_push(reader->arena, op->join.right, op->join.key_count, block->caps[CAP_FIRST],
                    read_use(block));
-    } else if (use_line(block, "where", &op->join.where)) {
+    } else if (use_line(block, "seek", &op->join.seek) ||
+               use_line(block, "within", &op->join.within) ||
+               use_line(block, "where", &op->join.where)) {
         return true;
     } else if (reader_accept(reader, "from")) {
         JoinColumn column = {.side = reader_u32(reader)};
@@ -464,7 +466,7 @@ static void clear_uses(Op *op) {
         clear_options(&op->sink.options);
         break;
     case OP_HINT: op->hint.rows = op->hint.bytes = EXPR_NONE; break;
-    case OP_JOIN: op->join.where = EXPR_NONE; break;
+    case OP_JOIN: op->join.where = op->join.seek = op->join.within = EXPR_NONE; break;
     case OP_PROJECT: case OP_EXPLODE: case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_UNION:
     case OP_ZIP: case OP_WINDOW:
         break;

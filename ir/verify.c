@@ -116,6 +116,9 @@ static void check_join(Verifier *verifier) {
              "the sides of key %u differ in type", i);
     }
     bool only_left = op->join.kind == JOIN_SEMI || op->join.kind == JOIN_ANTI;
+    bool right_stays = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
+    WANT(!join_is_nearest(op) || !right_stays, "it keeps right rows, of which it seeks one");
+    WANT(join_is_nearest(op) || expr_is_none(op->join.within), "it seeks nothing within");
     for (uint32_t i = 0; i < op->column_count; i++) {
         JoinColumn column = op->join.columns[i];
         bool good = column.side < 2 && column.index < input_of(verifier, column.side)->column_count;

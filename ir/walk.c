@@ -77,6 +77,8 @@ void op_each_expr(Op *op, void *self, ExprSee *see) {
             visit(&to, &op->join.left[i], SCOPE_INPUT, TYPE_ERROR);
             visit(&to, &op->join.right[i], SCOPE_RIGHT, TYPE_ERROR);
         }
+        visit(&to, &op->join.seek, SCOPE_PAIR, TYPE_BOOL);
+        visit(&to, &op->join.within, SCOPE_PAIR, TYPE_BOOL);
         visit(&to, &op->join.where, SCOPE_PAIR, TYPE_BOOL);
         break;
     case OP_UNION: case OP_ZIP: break;
@@ -187,8 +189,9 @@ static void mark_join(Marker *marker, const Op *op) {
         mark(marker, op->join.left[i], op->inputs[0], 0);
         mark(marker, op->join.right[i], op->inputs[1], 1);
     }
-    for (uint32_t side = 0; side < 2; side++)
-        mark(marker, op->join.where, op->inputs[side], side);
+    const ExprId pairs[] = {op->join.seek, op->join.within, op->join.where};
+    for (uint32_t i = 0; i < 2 * countof(pairs); i++)
+        mark(marker, pairs[i / 2], op->inputs[i % 2], i % 2);
     for (uint32_t i = 0; i < op->column_count; i++) {
         JoinColumn column = op->join.columns[i];
         if (!used[i]) continue;

@@ -101,6 +101,8 @@ static void want_join(Job *job, const Node *node, bool *seen) {
         want_expr(job, op, op->join.left[k], seen);
         want_expr(job, op, op->join.right[k], seen_right);
     }
+    want_expr(job, op, op->join.seek, seen);
+    want_expr(job, op, op->join.within, seen);
     want_expr(job, op, op->join.where, seen);
     for (uint32_t c = 0; c < op->column_count; c++) {
         const JoinColumn *column = &op->join.columns[c];

@@ -42,13 +42,15 @@ static bool key_text(Job *job, Node *node, const Row *row, unsigned side, RightR
     return true;
 }
 
-static void index_rows(Job *job, Join *join) {
+static void index_rows(Job *job, Join *join, bool backwards) {
     join->bucket_mask = 1;
     while (join->bucket_mask < join->count) join->bucket_mask = join->bucket_mask * 2 + 1;
     join->buckets = arena_new_array(job->arena, size_t, join->bucket_mask + 1);
     for (size_t i = 0; i <= join->bucket_mask; i++) join->buckets[i] = SIZE_MAX;
-    // From the last to the first, so that chains run in right order.
-    for (size_t i = join->count; i-- > 0;) {
+    // From the last to the first, so that chains run in right order. Where the nearest row is
+    // sought they run backwards.
+    for (size_t n = join->count; n-- > 0;) {
+        size_t i = backwards ? join->count - 1 - n : n;
         size_t *bucket = &join->buckets[text_hash(join->rows[i].key) & join->bucket_mask];
         join->rows[i].next = *bucket;
         *bucket = i;
@@ -62,7 +64,7 @@ static Join *join_open(Job *job, Node *node) {
         if (key_text(job, node, row, 1, &right))
             arena_push(job->arena, join->rows, join->count, join->cap, right);
     }
-    index_rows(job, join);
+    index_rows(job, join, join_is_nearest(node->op));
     node->counts.merged += (int64_t)join->count;
     return join;
 }
@@ -84,13 +86,13 @@ static void emit(Job *job, Node *node, const Row *left, const Row *right, uint64
 }
 
 // Does the condition hold? False: the left row was rejected.
-static bool holds(Job *job, Node *node, const Row *left, const Row *right, bool *out) {
-    ExprId where = node->op->join.where;
+static bool holds(Job *job, Node *node, ExprId condition, const Row *left, const Row *right,
+                  bool *out) {
     Value value;
     *out = true;
-    if (expr_is_none(where)) return true;
+    if (expr_is_none(condition)) return true;
     eval_row(&job->eval, left, right);
-    int32_t status = eval_expr(&job->eval, where, &value);
+    int32_t status = eval_expr(&job->eval, condition, &value);
     if (status) reject_row(job, node, left, status);
     else *out = value.i;
     return !status;
@@ -108,11 +110,16 @@ static bool find_matches(Job *job, Node *node, const Join *join, const Row *left
     RightRow key;
     if (!key_text(job, node, left, 0, &key)) return false;
     size_t i = key.has_null ? SIZE_MAX : join->buckets[text_hash(key.key) & join->bucket_mask];
+    const Op *op = node->op;
     for (; i != SIZE_MAX && !(one && out->count); i = join->rows[i].next) {
         const RightRow *right = &join->rows[i];
-        bool match;
+        bool match, near;
         if (right->has_null || !text_eq(right->key, key.key)) continue;
-        if (!holds(job, node, left, right->row, &match)) return false;
+        if (!holds(job, node, op->join.seek, left, right->row, &match)) return false;
+        if (!match) continue;
+        if (!holds(job, node, op->join.within, left, right->row, &near)) return false;
+        if (!near) break;
+        if (!holds(job, node, op->join.where, left, right->row, &match)) return false;
         if (match) arena_push(job->arena, out->rows, out->count, out->cap, i);
     }
     return true;
@@ -122,7 +129,8 @@ static void join_left(Job *job, Node *node, Join *join, const Row *left) {
     JoinKind kind = node->op->join.kind;
     bool pairs = kind != JOIN_SEMI && kind != JOIN_ANTI;
     Matches found = {0};
-    if (!find_matches(job, node, join, left, !pairs, &found)) return;
+    bool one = !pairs || join_is_nearest(node->op);
+    if (!find_matches(job, node, join, left, one, &found)) return;
     size_t matches = found.count;
     for (size_t i = 0; i < matches && pairs; i++) {
         RightRow *right = &join->rows[found.rows[i]];

@@ -87,6 +87,13 @@ typedef struct SbTable {
     uint64_t        least, span;
 } SbTable;
 
+// Of a join that seeks the nearest row, at SbBreaker.jump_offset of each entry of a chain: an entry
+// after it, so that any is reached in a few jumps. `to` is the entry itself where none is known.
+typedef struct SbJump {
+    const SbEntry *to;
+    uint64_t       rest;    // How many entries stand after this one, as far as they are known.
+} SbJump;
+
 // What stands after the last entry of a chain that goes on on disk, where sb_join_more finds it.
 enum : uint64_t { SB_CUT = 1 };
 

@@ -127,6 +127,7 @@ typedef struct SbBreaker {
     uint32_t next_offset;      // JOIN: const SbEntry * in the entry.
     uint32_t matched_offset;   // JOIN: a byte in the entry: 0, 1 once a probe of a right or full
                                // join matched it, 2 when its key is null (never in the table).
+    uint32_t jump_offset;      // JOIN: an SbJump in the entry; 0: none.
     uint32_t identity_offset;  // Offset of a u64 in the entry; UINT32_MAX: none.
     uint32_t place_offset;     // EDGE: offset of an SbPlace in the entry; UINT32_MAX: none.
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.

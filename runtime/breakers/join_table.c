@@ -64,14 +64,33 @@ static void list_span(void *arg, uint32_t lister, uint32_t thread) {
     }
 }
 
+static SbJump *jump_of(const SbBreaker *what, const SbEntry *entry) {
+    return (SbJump *)(void *)((char *)(uintptr_t)entry + what->jump_offset);
+}
+
+void sb_join_jump_nowhere(const SbBreaker *what, const SbEntry *entry) {
+    if (what->jump_offset) *jump_of(what, entry) = (SbJump){entry, 0};
+}
+
+// Two jumps of one length become one over both, as in a skew binary number. So from any entry each
+// one after it is reached in steps and jumps of the order of the logarithm.
+static void jump_over(const SbBreaker *what, const SbEntry *entry, const SbEntry *head) {
+    const SbJump *one = jump_of(what, head), *two = jump_of(what, one->to);
+    uint64_t last = jump_of(what, two->to)->rest;
+    bool equal = one->to != head && one->rest - two->rest == two->rest - last;
+    *jump_of(what, entry) = (SbJump){equal ? two->to : head, one->rest + 1};
+}
+
 static void put_before(const SbJoinBuild *build, const SbEntry *entry, const SbEntry *head) {
     memcpy((char *)(uintptr_t)entry + build->what->next_offset, &head, sizeof head);
+    if (build->what->jump_offset) jump_over(build->what, entry, head);
 }
 
 // Puts `entry` before the entries of its key, so that going backwards gives right order. False: no
 // slot before `end` (of all slots: after the last one comes the first).
 static bool chain(const SbJoinBuild *build, const SbEntry *entry, uint64_t end) {
     uint64_t *slots = build->slots, at = home_of(build, entry);
+    sb_join_jump_nowhere(build->what, entry);
     if (build->table.span) {
         if (slots[at]) put_before(build, entry, (const SbEntry *)(uintptr_t)slots[at]);
         slots[at] = (uintptr_t)entry;

@@ -17,6 +17,9 @@ typedef struct SbJoinBuild {
 // number. Needs what, entries and count.
 int64_t sb_join_table_plan(SbJoinBuild *build, SbParallel *parallel);
 
+// The entry knows of no other one to jump to. Does nothing where entries have no SbJump.
+void sb_join_jump_nowhere(const SbBreaker *what, const SbEntry *entry);
+
 // Puts the entries whose key is not null; those of one key are chained in right order.
 // SB_FAULT_TOO_LARGE: out of memory.
 int32_t sb_join_table_build(SbJoinBuild *build, SbParallel *parallel);

@@ -1,5 +1,6 @@
 #include "runtime/breakers/spill_join.h"
 
+#include "runtime/breakers/join_table.h"
 #include "runtime/breakers/spill_sort.h"
 #include "runtime/disk.h"
 
@@ -272,6 +273,7 @@ static bool copy_row(const SpillJoinTake *take) {
     if (!copy) return false;
     copy->order = (uint64_t)cursor->number;
     put_next(cursor->join, copy, 0);
+    sb_join_jump_nowhere(cursor->join->what, copy);
     into->entries[into->rows.count - 1] = copy;
     return true;
 }

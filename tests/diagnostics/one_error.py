@@ -40,7 +40,8 @@ TOKEN = re.compile(r"""
 KEYWORDS = set("""read write as use param type fn extern from let rejects test given expect where derive
 select drop rename explode group by aggregate sort desc asc nulls first last limit skip distinct join left
 right full semi anti inner on union zip shuffle seed sample repartition rows bytes cpu gpu with and or not in
-if then else case null true false reject fail range pure impure fallible infallible per row batch pivot unpivot outer""".split())
+if then else case null true false reject fail range pure impure fallible infallible per row batch pivot unpivot outer
+asof within""".split())
 
 # What an expression becomes that can have no value; each is one mistake and has one error.
 POISONS = ["zz_name", "zz_function(1)", "7u64", "(1 + true)", '"\\q"', 'date("zz")', "len()",

@@ -664,6 +664,19 @@ class Maker:
             return f"{named(a[0])} {self.pick(('<', '<=', '>', '>=', '!='))} {named(b[0])}"
         return f"not ({self.expressions(both).of('bool', self.random.randint(1, 3))})"
 
+    def asof(self, flow, right):
+        """The nearest row, as a list of one part of `on`; empty without columns that have a distance."""
+        near = (*kinds.INTEGERS, "f32", "f64", "date", "timestamp", "duration")
+        pairs = [(a, b) for a in flow.columns for b in right if a[1] == b[1] and a[1] in near]
+        if not pairs:
+            return []
+        a, b = self.pick(pairs)
+        text = f"asof {named(a[0])} {self.pick(('<', '<=', '>', '>='))} {named(b[0])}"
+        if self.chance(0.5):
+            distance = self.pick((0, 1, 3, 40, 100))
+            text += f" within {distance}h" if a[1] in ("date", "timestamp", "duration") else f" within {distance}"
+        return [text]
+
     def join(self, flow):
         found = self.other()
         if not found:
@@ -681,6 +694,9 @@ class Maker:
         if self.chance(0.4):
             on = on if self.chance(0.8) else []
             on.append(self.pair_condition(flow, right))
+        if self.chance(0.35) and side not in ("right ", "full "):
+            on = on if self.chance(0.8) else []
+            on = on + self.asof(flow, right) or on or ["true"]
         if side in ("right ", "full "):
             left = [(n, k, True) for n, k, _ in left]
         if side in ("left ", "full "):

@@ -379,6 +379,26 @@ def joins_with_conditions_only(work):
 
 
 @case
+def joins_with_the_nearest(work):
+    """asof before and after, with a key and without; equal places are judged by their place alone, not by the row."""
+    db = prepare(work, "a", 38, 300)
+    prepare(work, "b", 39, 200, db)
+    flows = TYPE + """let left = read jsonl("a.jsonl") as Row | select rid, k = s, n
+        let right = read jsonl("b.jsonl") as Row | select rid2 = rid, k2 = s, n2 = n
+        """
+    for key in (True, False):
+        for sign, pick in ((">=", "DESC"), (">", "DESC"), ("<=", "ASC"), ("<", "ASC")):
+            for kind, nearest in (("left", "LEFT JOIN"), ("", "JOIN")):
+                for most in (None, 3):
+                    on = ("k == k2 and " if key else "") + f"asof n {sign} n2" + (f" within {most}" if most else "")
+                    got = work.rows(flows + f'left | join {kind} right on {on} | select rid, rid2 | write jsonl("out.jsonl")')
+                    where = ("a.s = b.s AND " if key else "") + f"a.n {sign} b.n"
+                    near = f"AND abs(a.n::HUGEINT - b.n::HUGEINT) <= {most}" if most else ""
+                    expect(db.execute(f"""SELECT a.rid, m.rid FROM a {nearest} LATERAL (SELECT b.rid FROM b
+                        WHERE {where} {near} ORDER BY b.n {pick}, b.rid DESC LIMIT 1) m ON true ORDER BY a.rid""").fetchall(), got)
+
+
+@case
 def comparisons_with_null(work):
     """A comparison with null is false here; != and not are exact opposites: SQL's IS DISTINCT FROM."""
     db = prepare(work, "t", 24, 300)
