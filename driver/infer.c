@@ -4,6 +4,7 @@
 #include "codegen/reference/read_json.h"
 #include "driver/peek.h"
 #include "runtime/abi.h"
+#include "stdlib/json.h"
 #include "stdlib/text.h"
 
 #include <string.h>
@@ -254,24 +255,53 @@ static void see_json(const Infer *infer, Guess *guess, const JsonNode *node, uns
         see_json(infer, guess->elem, item, depth + 1);
 }
 
+// An object that a row of JSON may be.
+static void see_row(const Infer *infer, Guess *row, size_t *rows, Text text) {
+    const JsonNode *node = json_parse(infer->arena, text);
+    if (!node || node->kind != JSON_OBJECT) return;  // The job will reject it.
+    see_object(infer, row, node, 0);
+    ++*rows;
+}
+
+// Of files whose rows may span lines. A value that is cut off is none.
+static void see_values(const Infer *infer, Guess *row, size_t *rows) {
+    Text text = infer->input->text;
+    size_t at = 0;
+    while (at < text.len && strchr(" \t\r\n", text.at[at])) at++;
+    at += at < text.len && text.at[at] == '[';
+    while (*rows < INFER_ROWS_MAX) {
+        while (at < text.len && sb_json_is_front(text.at[at])) at++;
+        SbJsonPass pass = {0};
+        int64_t end = sb_json_pass(&pass, text.at, (int64_t)at, (int64_t)text.len);
+        if (!pass.done) return;
+        see_row(infer, row, rows, (Text){text.at + at, (size_t)end - at});
+        at = (size_t)end;
+    }
+}
+
 static bool see_lines(const Infer *infer, Guess *row, size_t *rows, TextBuf *error) {
     TextCursor cursor = {.arena = infer->arena, .text = infer->input->text};
-    for (TextRow line = {0}; *rows < INFER_ROWS_MAX && line_next(&cursor, true, &line);) {
+    bool spans = format_info(infer->input->format)->row == FORMAT_ROW_VALUES;
+    if (spans) see_values(infer, row, rows);
+    for (TextRow line = {0}; !spans && *rows < INFER_ROWS_MAX && line_next(&cursor, true, &line);) {
         Text text = {infer->input->text.at + line.begin, line.end - line.begin};
-        const JsonNode *node = line.status ? nullptr : json_parse(infer->arena, text);
-        if (!node || node->kind != JSON_OBJECT) continue;  // The job will reject it.
-        see_object(infer, row, node, 0);
-        ++*rows;
+        if (!line.status) see_row(infer, row, rows, text);
     }
     const SbNotText *is = *rows ? nullptr : what_instead(infer, false);
     if (is) return not_text(is, error);
     if (!row->field_count)
         text_buf_add(error, *rows ? TEXT("its objects have no keys")
-                                  : TEXT("it holds no JSON object on a line of its own"));
+                            : spans ? TEXT("it holds no JSON objects")
+                                    : TEXT("it holds no JSON object on a line of its own"));
     return row->field_count > 0;
 }
 
 // ---- types --------------------------------------------------------------------------------------
+
+static bool is_json(Format format) {
+    FormatRow row = format_info(format)->row;
+    return row == FORMAT_ROW_OBJECTS || row == FORMAT_ROW_VALUES;
+}
 
 static const Type *guess_type(const Infer *infer, const Guess *guess);
 
@@ -283,7 +313,7 @@ static const Type *guess_struct(const Infer *infer, const Guess *guess) {
 }
 
 static const Type *guess_type(const Infer *infer, const Guess *guess) {
-    bool lines = format_info(infer->input->format)->row == FORMAT_ROW_OBJECTS;
+    bool lines = is_json(infer->input->format);
     unsigned can = guess->can & guess->can_words;
     const Type *type = nullptr;
     if (!guess->seen && !guess->word_count) can = lines ? 0 : CAN_STR;
@@ -341,7 +371,7 @@ bool infer_text(const InferText *input, Inferred *out, TextBuf *error) {
     infer.input = &plain;
     *out = (Inferred){0};
     Guess row = fresh((Text){0});
-    bool objects = info->row == FORMAT_ROW_OBJECTS;
+    bool objects = is_json(input->format);
     bool good = objects ? see_lines(&infer, &row, &out->rows, error)
                         : see_csv(&infer, &row, &out->rows, error);
     if (!good) return false;

@@ -136,6 +136,7 @@ bool peek_file(Arena *arena, Text path, SbEncoding encoding, Text *text, TextBuf
     bool more = len == PEEK_BYTES;
     if (good && encoding != SB_ENCODING_UTF8) bytes = decode(arena, encoding, bytes, &len);
     *text = (Text){bytes, good ? (size_t)len : 0};
-    while (more && text->len && bytes[text->len - 1] != '\n') text->len--;
+    if (more && memchr(bytes, '\n', text->len))  // Else it is one line, as an array of JSON may be.
+        while (bytes[text->len - 1] != '\n') text->len--;
     return good;
 }

@@ -33,6 +33,7 @@ static Format format_by_name(Text path, Text text, char *delimiter) {
             return format;
         }
     }
+    if (text.len && text.at[0] == '[') return FORMAT_JSON;
     return text.len && text.at[0] == '{' ? FORMAT_JSONL : FORMAT_CSV;
 }
 

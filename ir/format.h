@@ -58,6 +58,7 @@ typedef enum FormatRow {
     FORMAT_ROW_FIXED,     // The format: FormatInfo.fixed.
     FORMAT_ROW_FIELDS,    // `as`, or guessed from the fields of the first rows.
     FORMAT_ROW_OBJECTS,   // `as`, or guessed from the objects of the first rows.
+    FORMAT_ROW_VALUES,    // The same of objects that may span lines.
     FORMAT_ROW_DECLARED,  // `as`, or the front of the file: FormatInfo.row_of.
 } FormatRow;
 

@@ -37,6 +37,8 @@ typedef struct Window {
     int64_t           offset;  // Of text[0] in the file, after decompression.
 } Window;
 
+enum { ROW_STATE_WORDS = 3 };
+
 // A file whose rows are scanned has `row_end`; one that is a row as a whole has `fill`.
 struct SbReader {
     bool lines;  // A row has the number of a line.
@@ -55,6 +57,13 @@ struct SbReader {
     // A place in [1, to] where a row seems to begin; -1: none. Before a row that may span lines the
     // answer is a guess.
     int64_t (*row_start)(const Window *window, int64_t to);
+
+    // Of rows that are neither lines nor CSV's, and may span lines: goes on along a row that comes
+    // in pieces. `state` is zeros before the row. Gives how many bytes of `text` the row takes;
+    // *done: it ends there. Null: rows are lines, or CSV's.
+    int64_t (*pass)(uint64_t state[], SbStr text, bool *done);
+    // Where what a reject shows of the row at `pos` begins. Null: at `pos`.
+    int64_t (*row_begin)(SbStr text, int64_t pos);
 
     // What a reject shows of the row that the window holds. Null: the bytes of the row.
     void (*show)(const Window *row, Text *out);

@@ -8,5 +8,6 @@
 
 #include "stdlib/json/json.h"
 #include "stdlib/json/json_access.h"
+#include "stdlib/json/json_pass.h"
 
 #endif

@@ -123,6 +123,8 @@ typedef enum SkipState { SKIP_FIELD, SKIP_BARE, SKIP_QUOTED, SKIP_QUOTE, SKIP_CR
 
 // Walks over one row, byte by byte, without keeping it.
 typedef struct Skip {
+    const SbReader *reader;
+    uint64_t  of_reader[ROW_STATE_WORDS];  // What reader->pass knows.
     SkipState state;
     char      quote, delimiter;
     bool      done, cr;
@@ -162,8 +164,20 @@ static void skip_byte(Skip *skip, char byte) {
 
 static int64_t skip_some(Skip *skip, const char *text, int64_t len) {
     int64_t at = 0;
+    if (skip->reader->pass) {
+        if (len <= 0 || skip->done) return 0;
+        at = skip->reader->pass(skip->of_reader, (SbStr){text, len}, &skip->done);
+        skip->bytes += at;
+        skip->lines += sb_lines_count(text, at);
+        return at;
+    }
     while (at < len && !skip->done) skip_byte(skip, text[at++]);
     return at;
+}
+
+// Bytes of the line end that the walk has passed.
+static int64_t line_end_of(const Skip *skip) {
+    return skip->done && !skip->reader->pass ? 1 + skip->cr : 0;
 }
 
 // What the stream gave after the row goes after the window's text, where leave_out made room:
@@ -178,7 +192,8 @@ static bool keep_rest(Feed *feed, const char *rest, int64_t len) {
 // A walk over the row at `begin`, as far as the window goes.
 static Skip skip_begin(const Feed *feed, int64_t begin) {
     const SbCsvDialect *dialect = &feed->source->dialect;
-    Skip skip = {.state = dialect->quote && !is_comment(feed, begin) ? SKIP_FIELD : SKIP_CR,
+    Skip skip = {.reader = feed->source->what->reader,
+                 .state = dialect->quote && !is_comment(feed, begin) ? SKIP_FIELD : SKIP_CR,
                  .quote = dialect->quote, .delimiter = dialect->delimiter};
     skip_some(&skip, feed->buffer->ptr + begin, feed->len - begin);
     return skip;
@@ -220,6 +235,14 @@ static bool read_row(Feed *feed, int64_t begin, Skip *skip) {
     return true;
 }
 
+// Where a reject of the row at `begin` begins.
+static int64_t row_shown(const Feed *feed, int64_t begin) {
+    const SbReader *reader = feed->source->what->reader;
+    if (!reader->row_begin) return begin;
+    int64_t len = begin + RAW_BYTES_MAX < feed->len ? begin + RAW_BYTES_MAX : feed->len;
+    return reader->row_begin((SbStr){feed->buffer->ptr, len}, begin);
+}
+
 // The row at `begin` is too long: the unit ends before it, and its own end is looked for.
 static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
     Skip skip;
@@ -230,13 +253,14 @@ static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
         return FEED_TROUBLE;
     bool comment = is_comment(feed, begin);
     if (!skip_row(feed, begin, &skip, &kept)) return FEED_TROUBLE;
-    int64_t line_end = skip.done ? 1 + skip.cr : 0;
+    int64_t line_end = line_end_of(&skip);
     unit->end = begin;
     unit->next = feed->offset + begin + skip.bytes;
+    int64_t shown = row_shown(feed, begin);
     unit->long_row = (LongRow){
         .is = !comment,
-        .begin = begin,
-        .length = skip.bytes - line_end,
+        .begin = shown,
+        .length = begin + skip.bytes - line_end - shown,
         .lines = skip.lines + !skip.done,
         .open = !skip.done && skip.state == SKIP_QUOTED,
     };
@@ -255,7 +279,7 @@ static bool look_for_end(Feed *feed, int64_t begin, int64_t target, int64_t *wan
     Skip skip;
     if (!(feed->stream ? read_row(feed, row, &skip) : skip_row(feed, row, &skip, &kept)))
         return false;
-    int64_t end = row + skip.bytes, line_end = skip.done ? 1 + skip.cr : 0;
+    int64_t end = row + skip.bytes, line_end = line_end_of(&skip);
     if (skip.bytes - line_end > feed->source->row_max) *want = -1;
     else *want = end > len ? end : 2 * len < most ? 2 * len : most;
     return true;

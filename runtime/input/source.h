@@ -17,6 +17,7 @@ struct SourceFile {
     bool        stream;       // Read from the front only: standard input, packed, a pipe, no UTF-8.
     bool        opened;       // Header read.
     int64_t     size;         // Plain files.
+    char        last;         // Of a stream: the last byte of its text that is no white space.
     struct stat about;        // As it was when the job began.
     uint32_t   *fields;       // The format's: of CSV the field number of each column.
     uint32_t    fields_len;
@@ -94,8 +95,8 @@ bool source_lines(SourceLines *lines, SourceFile *file, int64_t offset, int64_t 
 void source_lines_close(SourceLines *lines);
 
 // Can rows of this source span lines, so that a row start depends on what comes before?
-static inline bool source_has_quotes(const Source *source) {
-    return source->dialect.quote != 0;
+static inline bool source_spans_lines(const Source *source) {
+    return source->dialect.quote != 0 || source->what->reader->pass;
 }
 
 #endif

@@ -39,7 +39,9 @@ static void add_about(const Source *source, const SourceFile *file, Text *text) 
     Text name = {0}, columns = {0};
     sb_text_format(&name, "the header of '%s'", file->path);
     add_text(text, &name);
-    for (uint32_t c = 0; c < source->what->column_count; c++) {
+    uint32_t count = source->what->column_count;
+    if (file->fields_len < count) count = file->fields_len;
+    for (uint32_t c = 0; c < count; c++) {
         const SbStr column = source->what->columns[c].name;
         sb_text_format(&columns, "%s%.*s %u", c ? ", " : "", (int)column.len, column.ptr,
                        file->fields[c] + 1);

@@ -144,7 +144,7 @@ class Maker:
             return self.inline()
         if roll < 0.15:
             return self.whole_files()
-        make = self.pick((tables.csv,) * 6 + (tables.jsonl,) * 4 + (tables.text, tables.npy))
+        make = self.pick((tables.csv,) * 6 + (tables.jsonl,) * 3 + (tables.values,) * 2 + (tables.text, tables.npy))
         table = make(self.random, self.sizes)
         path = self.put_table(table)
         head = f"read {table.form}({', '.join([path, *table.options])})"
@@ -158,13 +158,13 @@ class Maker:
         name, suffix = self.name("in"), "." + ("txt" if table.form == "text" else table.form)
         if self.chance(0.7):
             packed = suffix + (".gz" if self.chance(0.1) else "")
-            self.files[name + packed] = table.head_of(table.pieces) + table.pieces
+            self.files[name + packed] = table.file_of(table.pieces)
             return kinds.quote(name + packed)
         names = [f"{name}/{part}{suffix}{self.pick(('', '', '', '.gz'))}"
                  for part in self.random.sample(("a", "b", "B", "c10", "c9", "é"), self.random.randint(1, 4))]
         cuts = sorted(self.random.randint(0, len(table.pieces)) for _ in names[1:])
         for begin, end, part in zip([0, *cuts], [*cuts, len(table.pieces)], names):
-            self.files[part] = table.head_of(table.pieces[begin:end]) + table.pieces[begin:end]
+            self.files[part] = table.file_of(table.pieces[begin:end])
         if self.chance(0.3):
             return "[" + ", ".join(map(kinds.quote, names)) + "]"
         return kinds.quote(self.pick((f"{name}/", name, f"{name}/*", f"{name}/**", f"**/{name}/[!x]*")))

@@ -23,6 +23,32 @@ class Table:
         """What stands in front of these pieces in a file."""
         return self.head
 
+    def file_of(self, pieces):
+        """A file with these pieces."""
+        return self.head_of(pieces) + pieces
+
+
+class Values(Table):
+    """JSON values in an array, or one after the other."""
+
+    def __init__(self, random, columns, options, pieces):
+        super().__init__("json", columns, options, [], pieces)
+        self.array = random.random() < 0.7
+        self.lead = random.choice((b"", b"", b" \n", b"\xef\xbb\xbf"))
+        self.between = random.choice((b",", b",\n  ", b" , ", b"\n,"))
+        self.tail = random.choice((b"]", b"]\n", b"\n ] \r\n"))
+        self.broken = random.random()
+
+    def file_of(self, pieces):
+        if not self.array:
+            return [self.lead, *pieces]
+        file = [self.lead + b"["]
+        for i, piece in enumerate(pieces):
+            file += [piece, self.between] if i < len(pieces) - 1 else [piece]
+        if self.broken < 0.1 and len(file) > 2:
+            file.insert(len(file) // 2, (b",", b"]", b"7 ", b"[", b"{", b"\"")[int(self.broken * 60)])
+        return file + ([] if 0.1 < self.broken < 0.12 else [self.tail])
+
 
 class Dialect:
     """Of a CSV file, read or written."""
@@ -249,6 +275,16 @@ def encoded(random, table):
     if name == "utf-16" and (big or random.random() < 0.5):
         table.head.insert(0, b"\xfe\xff" if big else b"\xff\xfe")
     return table
+
+
+def values(random, sizes):
+    columns = columns_of(random, True)
+    cells = Cells(random, random.choice((CLEAN, ODD, ODD, WILD)))
+    end = random.choice((b"", b"\n", b" "))
+    pieces = [cells.json_row(columns, end) for _ in range(row_count(random, sizes))]
+    if random.random() < 0.4:  # Over several lines.
+        pieces = [piece.replace(b",\"", b",\n  \"") for piece in pieces]
+    return Values(random, columns, read_options(random), pieces)
 
 
 def jsonl(random, sizes):

@@ -3,7 +3,7 @@
 
 const FormatInfo format_info_jsonl = {
     .names = {{"jsonl", 0}},
-    .suffixes = {{".jsonl", 0}, {".ndjson", 0}, {".json", 0}},
+    .suffixes = {{".jsonl", 0}, {".ndjson", 0}},
     .reads = true,
     .writes = true,
     .input = FORMAT_SCANNED,

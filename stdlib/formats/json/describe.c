@@ -1,0 +1,14 @@
+// JSON files: one array of objects, or objects one after the other.
+#include "ir/format.h"
+
+const FormatInfo format_info_json = {
+    .names = {{"json", 0}},
+    .suffixes = {{".json", 0}},
+    .reads = true,
+    .input = FORMAT_SCANNED,
+    .read_options = FORMAT_OPTION_ZONE | FORMAT_OPTION_ROW_MAX | FORMAT_OPTION_ENCODING,
+    .row = FORMAT_ROW_VALUES,
+    .spells = true,
+    .one_bool = true,
+    .lines = true,
+};
