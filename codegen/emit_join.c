@@ -189,6 +189,10 @@ static Val breaker_number(Emit *e, const Frame *out) {
     return emit_i32(e, (uint32_t)(out->breaker - e->plan->breakers));
 }
 
+static Val chain_cut(Emit *e) {
+    return LLVMBuildIntToPtr(e->b, emit_i64(e, SB_CUT), e->ptr, "");
+}
+
 // The entry after `entry` in its chain. Goes on where there is one, else at `none`. Of a join
 // whose right side is on disk the chain may be cut: its last entry then has SB_CUT after it, and
 // the runtime reads on.
@@ -197,8 +201,8 @@ static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
     Val behind = emit_load_at(e, e->ptr, entry, out->breaker->next_offset, "behind");
     emit_branch(e, emit_is_nullptr(e, behind), none, some);
     emit_at(e, some);
-    Val end = LLVMBuildIntToPtr(e->b, emit_i64(e, SB_CUT), e->ptr, "");
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntNE, behind, end, ""), more, cut);
+    Val whole = LLVMBuildICmp(e->b, LLVMIntNE, behind, chain_cut(e), "");
+    emit_branch_likely(e, whole, more, cut);
     emit_at(e, cut);
     batches_flush(e);  // What waits there may lie in the entries that are read over.
     Val read = emit_callv(e, "sb_join_more", e->ptr, arg(e->task),
@@ -302,25 +306,81 @@ static void judge_pairs(Emit *e, const Frame *out, const Pair *pair, Val entry) 
     emit_at(e, end);
 }
 
-// The first entry from `entry` on for which the join's `seek` is true, as it is for all behind it.
-// Goes on where there is one, else at `none`.
+// A row on disk: the first one of the key that has that number or a greater one, or null.
+static Val row_on_disk(Emit *e, const Frame *out, Val first, Val row) {
+    return emit_callv(e, "sb_join_row", e->ptr, arg(e->task), arg(breaker_number(e, out)),
+                      arg(first), arg(row));
+}
+
+// Where a chain is cut at `at`, for which `seek` is false: seeks among the rows on disk by their
+// numbers, first in growing steps, then by halves. `first` is that of the chain. Goes on with the
+// row found, or at `none`.
+static Val seek_on_disk(Emit *e, const Frame *out, const Pair *pair, Val first, Val at,
+                        Block none) {
+    Block head = emit_block(e, "halve"), look = emit_block(e, "halve_look"),
+          there = emit_block(e, "halve_there"), no = emit_block(e, "halve_false"),
+          yes = emit_block(e, "halve_true"), end = emit_block(e, "halved"),
+          found = emit_block(e, "on_disk"), from = emit_here(e);
+    Val unknown = emit_i64(e, INT64_MAX), one = emit_i64(e, 1);
+    Val begin = emit_load_at(e, e->i64, at, offsetof(SbEntry, order), "row");
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val low = emit_phi(e, e->i64, "low"), high = emit_phi(e, e->i64, "high"),
+        step = emit_phi(e, e->i64, "step");
+    emit_phi_add(low, begin, from);
+    emit_phi_add(high, unknown, from);
+    emit_phi_add(step, one, from);
+    Val gap = LLVMBuildSub(e->b, high, low, "");
+    Val wider = LLVMBuildMul(e->b, step, emit_i64(e, 4), "");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULE, gap, one, ""), end, look);
+    emit_at(e, look);
+    Val grows = LLVMBuildICmp(e->b, LLVMIntEQ, high, unknown, "");
+    Val half = LLVMBuildLShr(e->b, gap, one, "");
+    Val row = LLVMBuildAdd(e->b, low, LLVMBuildSelect(e->b, grows, step, half, ""), "probed");
+    Val entry = row_on_disk(e, out, first, row);
+    emit_branch(e, emit_is_nullptr(e, entry), yes, there);
+    emit_at(e, there);
+    emit_branch(e, pair_holds(e, pair, out->op->join.seek, entry), yes, no);
+    emit_at(e, no);
+    Val last = emit_load_at(e, e->i64, entry, offsetof(SbEntry, order), "row");
+    const Block backs[] = {no, yes};
+    for (size_t i = 0; i < countof(backs); i++) {
+        emit_at(e, backs[i]);
+        emit_phi_add(low, i ? low : last, backs[i]);
+        emit_phi_add(high, i ? row : high, backs[i]);
+        emit_phi_add(step, wider, backs[i]);
+        emit_jump(e, head);
+    }
+    emit_at(e, end);
+    Val sought = row_on_disk(e, out, first, high);
+    emit_branch(e, emit_is_nullptr(e, sought), none, found);
+    emit_at(e, found);
+    return sought;
+}
+
+// The first entry from `entry` on for which the join's `seek` is true, as it is for all after it.
+// `entry` is the first of its key. Goes on where there is one, else at `none`.
 //
 //   head: true? ─▶ found    no ─▶ far: is it true where the entry jumps to?
 //     ▲                            ▲   no ─▶ there ─┐
-//     └── the entry behind ◀── yes ┴────────────────┘
+//     └── the entry after ◀─── yes ┴────────────────┘
 static Val seek_entry(Emit *e, const Frame *out, const Pair *pair, Val entry, Block none) {
     ExprId seek = out->op->join.seek;
     Block head = emit_block(e, "seek"), far = emit_block(e, "seek_far"),
           look = emit_block(e, "seek_look"), step = emit_block(e, "seek_next"),
+          some = emit_block(e, "seek_some"), cut = emit_block(e, "seek_cut"),
           found = emit_block(e, "sought"), from = emit_here(e);
     emit_jump(e, head);
     emit_at(e, far);
     Val at = emit_phi(e, e->ptr, "false_at");
+    emit_at(e, found);
+    Val sought = emit_phi(e, e->ptr, "nearest");
     emit_at(e, head);
     Val next = emit_phi(e, e->ptr, "sought");
     emit_phi_add(next, entry, from);
     Val holds = pair_holds(e, pair, seek, next);
     emit_phi_add(at, next, emit_here(e));
+    emit_phi_add(sought, next, emit_here(e));
     emit_branch(e, holds, found, far);
     emit_at(e, far);
     Val to = emit_load_at(e, e->ptr, at, out->breaker->jump_offset + offsetof(SbJump, to), "jump");
@@ -330,11 +390,18 @@ static Val seek_entry(Emit *e, const Frame *out, const Pair *pair, Val entry, Bl
     emit_phi_add(at, to, emit_here(e));
     emit_branch(e, there, step, far);
     emit_at(e, step);
-    Val behind = next_match(e, out, at, none);
-    emit_phi_add(next, behind, emit_here(e));
-    emit_jump(e, head);
+    Val after = emit_load_at(e, e->ptr, at, out->breaker->next_offset, "after");
+    emit_branch(e, emit_is_nullptr(e, after), none, some);
+    emit_at(e, some);
+    emit_phi_add(next, after, some);
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntNE, after, chain_cut(e), ""), head, cut);
+    emit_at(e, cut);
+    batches_flush(e);
+    Val on_disk = seek_on_disk(e, out, pair, entry, at, none);
+    emit_phi_add(sought, on_disk, emit_here(e));
+    emit_jump(e, found);
     emit_at(e, found);
-    return next;
+    return sought;
 }
 
 // The first match among the entries of the key, of which `first` is the first; both may be null.

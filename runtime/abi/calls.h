@@ -54,6 +54,9 @@ void sb_join_ask(SbTask *task, uint64_t hash);
 // What comes after `entry`, the last of a chain that is cut. The entry lives until the next call
 // for this join. nullptr: the chain ends.
 const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry);
+// The first row of the key of `first`, which the table begins the key with, that has this number or
+// a greater one. It lives as long. nullptr: there is none.
+const SbEntry *sb_join_row(SbTask *task, uint32_t breaker, const SbEntry *first, int64_t row);
 // The place by which a stage finds a match again. The stage goes on inside a row, maybe with
 // another table.
 int64_t sb_join_place(const SbTask *task, uint32_t breaker, const SbEntry *entry);

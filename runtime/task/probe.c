@@ -271,15 +271,16 @@ static ProbeJoin *find_join(const Probe *probe, uint32_t breaker) {
     return nullptr;
 }
 
-// Reads on with the rows of the key of `entry` from that number on.
-static const SbEntry *read_on(Probe *probe, ProbeJoin *join, const SbEntry *entry, int64_t row) {
+// Reads on with the rows of the key of `entry` from that number on, so many bytes and one row.
+static const SbEntry *read_on(Probe *probe, ProbeJoin *join, const SbEntry *entry, int64_t row,
+                              int64_t bytes) {
     Spill *spill = join->join->spill;
     SpillJoinRows *into = &join->more[join->turn ^= 1];
     if (into->rows.state) spill_join_mark(join->join, &into->rows);
     spill_join_rows_close(into);
     bool good = !spill->failed && !probe->starved && spill_join_rows_open(into, join->join) &&
                 (join->cursor.join || spill_join_cursor(&join->cursor, join->join));
-    SpillJoinTake take = {&join->cursor, into, INT64_MAX, key_bytes(probe)};
+    SpillJoinTake take = {&join->cursor, into, INT64_MAX, bytes};
     if (!good || spill_join_more(&take, entry, row) == JOIN_NO_ROOM) probe->starved = true;
     good = !spill->failed && !probe->starved;
     return good && into->rows.count > 0 ? into->entries[0] : nullptr;
@@ -287,7 +288,13 @@ static const SbEntry *read_on(Probe *probe, ProbeJoin *join, const SbEntry *entr
 
 const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry) {
     Probe *probe = &task->state->probe;
-    return read_on(probe, find_join(probe, breaker), entry, (int64_t)entry->order + 1);
+    return read_on(probe, find_join(probe, breaker), entry, (int64_t)entry->order + 1,
+                   key_bytes(probe));
+}
+
+const SbEntry *sb_join_row(SbTask *task, uint32_t breaker, const SbEntry *first, int64_t row) {
+    Probe *probe = &task->state->probe;
+    return read_on(probe, find_join(probe, breaker), first, row, 0);
 }
 
 // A table in memory stays where it is. Of one that is read anew the rows keep their numbers.
@@ -302,7 +309,7 @@ const SbEntry *sb_join_go_on(SbTask *task, uint32_t breaker, const SbEntry *firs
     if (!join) return (const SbEntry *)(uintptr_t)place;
     const SbEntry *entry = first;
     while (entry && (int64_t)entry->order != place) entry = spill_join_next(join->join, entry);
-    return entry ? entry : read_on(probe, join, first, place);
+    return entry ? entry : read_on(probe, join, first, place, key_bytes(probe));
 }
 
 static void mark(Probe *probe) {
