@@ -2,6 +2,7 @@
 // JSON: the grammar and the wanted keys against a recursive-descent reader, strings, nesting, and
 // values of every type there and back.
 #include "stdlib/json/json.h"
+#include "stdlib/json/json_pass.h"
 #include "stdlib/text/text_out.h"
 #include "runtime/memory/scratch.h"
 #include "tests/unit/json_oracle.h"
@@ -524,6 +525,34 @@ static void csv_fields_are_quoted_when_needed(void) {
     CHECK(!sb_csv_must_quote("\"" SLACK, 1, ',', 0) && sb_csv_must_quote("," SLACK, 1, ',', 0));
 }
 
+// Wherever a text is cut, a walk over its values stops at the same places.
+static void values_end_wherever_the_text_is_cut(void) {
+    static const char texts[][96] = {
+        "{\"a\":1}, {\"b\":[{},[\"]}\"]]} ]", " \n{\"\\\\\":\"\\\"}\"}{}[1,[2]]\"s}\\\\\" ,",
+        "12 3,4]\"x\"true{\"k\" : null}\n{\"long enough for a block of bytes\": \"{[\\\"]}\"}",
+    };
+    static const int64_t wanted[] = {2, 4, 7};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        int64_t len = (int64_t)strlen(texts[t]), values = 0;
+        for (int64_t begin = 0; begin < len;) {
+            SbJsonPass whole = {0};
+            int64_t end = sb_json_pass(&whole, texts[t], begin, len);
+            CHECK(end > begin && (whole.done || end == len));
+            for (int64_t cut = begin; cut <= end && whole.done; cut++) {
+                SbJsonPass parts = {0};
+                int64_t at = sb_json_pass(&parts, texts[t], begin, cut);
+                CHECK(at == cut || (parts.done && at == end));
+                at = sb_json_pass(&parts, texts[t], at, len);
+                CHECK_SAYS(parts.done && at == end, "%s: %lld not %lld, cut at %lld", texts[t],
+                           (long long)at, (long long)end, (long long)cut);
+            }
+            values += whole.done;
+            begin = end;
+        }
+        CHECK_SAYS(values == wanted[t], "%s: %lld", texts[t], (long long)values);
+    }
+}
+
 static const UnitTest tests[] = {
     {"keys_are_found", keys_are_found},
     {"bad_lines_are_refused", bad_lines_are_refused},
@@ -536,6 +565,7 @@ static const UnitTest tests[] = {
     {"strings_come_back", strings_come_back},
     {"structs_go_there_and_back", structs_go_there_and_back},
     {"scalars_are_strict", scalars_are_strict},
+    {"values_end_wherever_the_text_is_cut", values_end_wherever_the_text_is_cut},
     {"csv_fields_are_quoted_when_needed", csv_fields_are_quoted_when_needed},
 };
 
