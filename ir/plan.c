@@ -239,14 +239,17 @@ static void plan_zip(Planner *planner, const Op *op) {
 // Where a condition says which rows match, what it is judged for.
 static void say_pairs(const Planner *planner, const Op *op) {
     const Graph *graph = planner->plan->graph;
-    if (expr_is_none(op->join.where)) return;
+    if (expr_is_none(op->join.where) && !join_is_nearest(op)) return;
     bool keyed = false;
     for (uint32_t k = 0; k < op->join.key_count; k++)
         keyed |= graph_at(graph, op->join.left[k])->op != EXPR_CONST ||
                  graph_at(graph, op->join.right[k])->op != EXPR_CONST;
-    remark(planner->plan->remarks, op->span, "%s",
-           keyed ? "its condition is judged for each right row that has the keys of the left row"
-                 : "it has no keys: its condition is judged for all pairs of rows");
+    const char *rows = keyed ? "right rows with the keys of the left row" : "all right rows";
+    if (join_is_nearest(op))
+        remark(planner->plan->remarks, op->span,
+               "it seeks the nearest of %s, in steps of the order of the logarithm", rows);
+    else
+        remark(planner->plan->remarks, op->span, "its condition is judged for %s", rows);
 }
 
 static void plan_join(Planner *planner, const Op *op) {

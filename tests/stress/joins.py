@@ -47,10 +47,14 @@ def step_behind(draw, number, there):
     return "".join(steps)
 
 
-def condition(draw, number):
-    """What a pair of join `number` has to be, now and then: one that few pairs fulfil, many, or that may fault."""
+def condition(draw, number, kind):
+    """What a pair of join `number` has to be, now and then: the nearest, one that few pairs fulfil, many, or that may
+    fault."""
     pair = f"hash(t{number} + str(i))"
-    return draw.choice(["", "", "", f" and {pair} % 3 != 1", f" and {pair} % 40 == 1", f" and 99 // ({pair} % 9000) >= 0"])
+    near = f" and asof hash(str(i)) % 1000 {draw.choice(['<=', '>', '>='])} hash(t{number}) % 1000"
+    near += draw.choice(["", " within 30"])
+    near = "" if kind in ("right ", "full ") else near
+    return draw.choice(["", "", "", near, f" and {pair} % 3 != 1", f" and {pair} % 40 == 1", f" and 99 // ({pair} % 9000) >= 0"])
 
 
 def ends(draw, flow, typed):
@@ -75,7 +79,7 @@ def program(draw):
         key = "k" if number == 0 else f"j{number}"
         if number > 0:
             flow += f" | derive j{number} = hash(i * 5 + {number}) % {sides[number][1] + 3}"
-        flow += f" | join {kind}r{number} on {key} == k{number}{condition(draw, number)}" + step_behind(draw, number, kind)
+        flow += f" | join {kind}r{number} on {key} == k{number}{condition(draw, number, kind)}" + step_behind(draw, number, kind)
     text += f"let all = {flow}\n" + ends(draw, "all", typed)
     how = draw.choice(["", "", "# compile: --no-fuse\n"])
     return "# many rows\n" + how + text + 'rejects write jsonl("rejects.jsonl") limit 10000000\n'
