@@ -13,7 +13,11 @@
 
 enum : int64_t {
     SECOND = 1000000000,
-    COMMIT_NS = SECOND,
+    // A commit takes so small a part of the time, but there is none sooner than after the least, and
+    // one at the latest after the most.
+    COMMIT_SHARE = 50,
+    COMMIT_NS_LEAST = SECOND / 10,
+    COMMIT_NS_MOST = SECOND,
     COMMIT_BYTES = 64 << 20,
     // Where breakers or marks of joins belong to it, all of which are written: the first one early,
     // each other after as much time as the job had worked before the last one.
@@ -35,12 +39,19 @@ static int64_t runs_pause(const CommitGroup *group) {
     return worked < RUNS_FIRST_NS ? RUNS_FIRST_NS : worked < RUNS_NS ? worked : RUNS_NS;
 }
 
+// What it takes to write one is mostly the disk's time.
+static int64_t rows_pause(const CommitGroup *group) {
+    int64_t pause = COMMIT_SHARE * group->write_ns;
+    return pause < COMMIT_NS_LEAST ? COMMIT_NS_LEAST
+           : pause > COMMIT_NS_MOST ? COMMIT_NS_MOST : pause;
+}
+
 static bool is_due(const Resume *resume, const CommitGroup *group) {
     int64_t elapsed = log_clock_ns() - group->last_ns;
     if (resume->always || atomic_load(resume->drain)) return true;
     if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= runs_pause(group);
     int64_t bytes = group_bytes(resume->sinks, group) - group->last_bytes;
-    return elapsed >= COMMIT_NS || bytes >= COMMIT_BYTES;
+    return elapsed >= rows_pause(group) || bytes >= COMMIT_BYTES;
 }
 
 // ---- targets ------------------------------------------------------------------------------------
@@ -276,6 +287,7 @@ static bool write_record(Resume *resume, const Text *text, Trouble *trouble) {
 
 bool group_write(Resume *resume, CommitGroup *group, Trouble *trouble) {
     bool good = true;
+    int64_t began = log_clock_ns();
     for (uint32_t s = 0; good && s < group->sink_count; s++) {
         GroupSink *sink = &group->sinks[s];
         if (sink->marked) good = sink_mark_sync(&resume->sinks[sink->sink], &sink->mark, trouble);
@@ -293,6 +305,7 @@ bool group_write(Resume *resume, CommitGroup *group, Trouble *trouble) {
         good = write_record(resume, &group->record, trouble);
     }
     if (good) failpoint("committed");
+    group->write_ns = log_clock_ns() - began;
     return good;
 }
 

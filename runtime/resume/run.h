@@ -109,6 +109,7 @@ typedef struct CommitGroup {
     Text       record;      // Of the commit that is ready.
     int64_t    begun_ns;    // When this life of the job began.
     int64_t    last_ns;     // When the last commit was chosen, or the job began.
+    int64_t    write_ns;    // What the last commit took to write.
     int64_t    last_bytes;  // What the sinks had when the last commit was chosen.
 } CommitGroup;
 
