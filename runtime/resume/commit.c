@@ -13,8 +13,8 @@
 
 enum : int64_t {
     SECOND = 1000000000,
-    // A commit takes so small a part of the time, but there is none sooner than after the least, and
-    // one at the latest after the most.
+    // A commit takes so small a part of the time. None comes sooner than after the least pause, and
+    // one comes after the most at the latest.
     COMMIT_SHARE = 50,
     COMMIT_NS_LEAST = SECOND / 10,
     COMMIT_NS_MOST = SECOND,

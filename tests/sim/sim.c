@@ -53,12 +53,14 @@ static Pending pop(Sim *sim) {
 static const char *const events[] = {
     "skip",   "start",    "output",  "done",      "next",    "need", "enough",
     "units",  "bound",    "drain",   "cut",     "failed",    "spilled", "hold", "release",
-    "shrunk", "finished", "flushed", "node lost", "node up", "node drain", "part lost",
+    "shrunk", "finished", "flushed", "flush",   "node lost", "node up", "node drain", "part lost",
     "memory", "tick"};
 static const char *const actions[] = {
     "launch", "piece",  "uneven", "add",   "resume", "go on",     "pause", "cancel", "drop", "free",
     "spill",  "hold",   "shrink", "finish", "flush", "close",     "node idle", "timer",
     "end",    "broken"};
+static_assert(sizeof events / sizeof *events == EVENT_TICK + 1);
+static_assert(sizeof actions / sizeof *actions == ACTION_BROKEN + 1);
 
 static void trace_event(const Sim *sim, const Event *e) {
     fprintf(stderr, "%10.4f %s task %u part %u breaker %u bytes %" PRId64 " rows %" PRId64 "%s\n",

@@ -82,6 +82,7 @@ static OpId join(Graph *graph, OpId left, OpId right, JoinKind kind) {
     uint32_t lefts = op->column_count, count = lefts + other->column_count - 1;
     Column *columns = arena_new_array(graph->arena, Column, count);
     op->join.columns = arena_new_array(graph->arena, JoinColumn, count);
+    op->join.where = op->join.seek = op->join.within = EXPR_NONE;
     for (uint32_t i = 0; i < count; i++) {
         bool from_left = i < lefts;
         uint32_t index = from_left ? i : i - lefts + 1;

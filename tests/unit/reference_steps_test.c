@@ -220,6 +220,7 @@ static Flow join_tables(JoinKind kind) {
     op->inputs[1] = right;
     op->input_count = 2;
     op->join.kind = kind;
+    op->join.where = op->join.seek = op->join.within = EXPR_NONE;
     op->join.left = &key[0];
     op->join.right = &key[1];
     op->join.key_count = 1;
