@@ -492,6 +492,7 @@ static Far *next_far(SbBreakerState *breaker, uint32_t *at, uint32_t set) {
 
 bool sb_breaker_relieve_far(SbBreakerState *breaker, uint32_t set, uint32_t thread) {
     uint32_t at = 0;
+    if (!breaker->spill) return true;
     for (Far *far; !breaker->spill->failed && (far = next_far(breaker, &at, set));)
         write_part(breaker, far, thread);
     return !breaker->spill->failed;

@@ -310,10 +310,10 @@ static uint32_t first_root(const Resume *resume, const CommitGroup *group) {
 // A commit that waits for workers. Nothing tells that what they make once more has come to its end.
 static void look_again(Resume *resume, bool now) {
     enum : int64_t { PAUSE_NS = 10'000'000 };
+    if (!now && resume->d->now - resume->looked_ns < PAUSE_NS) return;
     for (uint32_t g = 0; g < resume->group_count && !resume->closed; g++) {
         CommitGroup *group = &resume->groups[g];
         if (group->state != COMMIT_CHOSEN || !group->waits) continue;
-        if (!now && resume->d->now - resume->looked_ns < PAUSE_NS) return;
         resume->looked_ns = resume->d->now;
         group->asked = false;
         look(resume, group, false);

@@ -222,7 +222,8 @@ bool serve_get_ask(Serve *s, Unpack *from, Ask *ask) {
     uint32_t number, stage;
     return wire_peek_ask(*from, &number, &stage) && stage < what->stage_count &&
            what->stages[stage].terminal_count <= UINT8_MAX &&
-           wire_get_ask(from, &what->stages[stage], ask);
+           wire_get_ask(from, &what->stages[stage], ask) &&
+           (ask->set == 0 || (ask->set + 1) * s->fills.of_set <= s->fills.lane_count);
 }
 
 Served *serve_begin(Serve *s, const Ask *ask) {

@@ -1,5 +1,7 @@
 #include "runtime/wire/flushed.h"
 
+#include "runtime/wire/welcome.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,7 +183,8 @@ bool wire_check_flushed(const ArenaSpace *space, uint32_t arena, const SbJob *jo
         return false;
     const SbStage *stage = &job->stages[flushed->stage];
     for (uint32_t i = 0; i < flushed->part_count; i++)
-        if (!check_part(job, stage, &flushed->parts[i], &flushed->blocks, space->span))
+        if (flushed->parts[i].set >= WIRE_SETS_MAX ||
+            !check_part(job, stage, &flushed->parts[i], &flushed->blocks, space->span))
             return false;
     for (uint32_t i = 0; i < flushed->run_count; i++) {
         const SpillRun *run = &flushed->runs[i].run;

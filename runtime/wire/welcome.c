@@ -29,7 +29,8 @@ void wire_put_welcome(Text *text, const Welcome *is, const SbJob *what, const So
 bool wire_get_welcome_head(Unpack *from, Welcome *is) {
     WELCOME_FIELDS(UNPACK_NUMBER)
     is->spill = unpack_string(from);
-    return !from->bad;
+    bool parts = is->lanes == 0 || (is->sets > 0 && is->sets <= WIRE_SETS_MAX);
+    return !from->bad && parts;
 }
 
 bool wire_get_welcome(Unpack *from, Welcome *is, const SbJob *what, Source *sources) {
