@@ -91,6 +91,7 @@ static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, C
     part_add_text(e, &parts, offsetof(SbKernel, name), kernel->name);
     PART(&parts, SbKernel, elements, emit_i64(e, (int64_t)elements));
     PART(&parts, SbKernel, width, emit_i32(e, kernel->width));
+    PART(&parts, SbKernel, blocks, emit_i32(e, kernel->blocks));
     PART(&parts, SbKernel, inputs, numbers(e, kernel->inputs, kernel->input_count, inputs));
     PART(&parts, SbKernel, input_count, emit_i32(e, (uint32_t)kernel->input_count));
     PART(&parts, SbKernel, outputs, numbers(e, kernel->outputs, kernel->output_count, outputs));

@@ -9,7 +9,7 @@
 //
 // What a kernel is called with, as one struct:
 //
-//   i64 rows            how many rows it computes
+//   i64 rows            how many rows it computes: rows times elements of a row stay below 2^31
 //   u8 *status          a byte for each row
 //   u8 *some            a byte for all of them
 //   const T *, u8 *     by column that it reads; the second only where values may be null
@@ -39,6 +39,7 @@ typedef struct CudaKernel {
     const Type *shape;         // The tensor whose elements lanes go over. Null: they go over rows.
     uint32_t    width;         // Rows, or elements, that a lane takes at once.
     uint32_t    turn;          // How many such packs it loads before it computes.
+    uint32_t    blocks;        // Of a launch at most, for each processor of the GPU.
     bool        tiled;         // Some outputs are put together in shared memory.
     CudaColumn *inputs;  size_t input_count, input_cap;
     CudaColumn *outputs; size_t output_count, output_cap;

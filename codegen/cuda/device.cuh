@@ -88,19 +88,11 @@ SB_FN f64 sb_f64_of(u64 bits) {
     return as.value;
 }
 
-// x / c, where r is the float nearest to 1 / c. A step of Newton's brings a quotient that is the nearest
-// float, or one beside it, to the nearest (Markstein 1990, theorem 8) where neither it nor the rest
-// leaves the normal numbers: with |c| from 2^-26 to 2^26 and a significand that is not all ones. Two
-// steps bring any quotient there. Zero is +0.
-template <int steps> SB_FN f32 sb_over_near(f32 x, f32 c, f32 r) {
-    f32 q = x * r;
-    for (int i = 0; i < steps; i++) q = fmaf(fmaf(-c, q, x), r, q);
-    return q;
-}
-
-// Zero may be -0, whose sign the steps lose.
-template <int steps> SB_FN f32 sb_over_signed(f32 x, f32 c, f32 r) {
-    return copysignf(sb_over_near<steps>(x, c, r), x * r);
+// x / c, where `high` + `low` is 1 / c (codegen/cuda/divide.c), and neither x nor the quotient comes
+// near the ends of the normal numbers. With `signs` 0 the sum loses the sign of -0.
+template <int signs> SB_FN f32 sb_over_near(f32 x, f32 high, f32 low) {
+    const f32 q = fmaf(x, high, x * low);
+    return signs ? q : copysignf(q, x * high);
 }
 
 // One copy of what is hardly ever needed.
@@ -111,11 +103,11 @@ static __device__ __noinline__ f32 sb_over_far(f32 x, f32 c) { return x / c; }
 // that load values one by one: nothing branches between these loads.
 enum { SB_AT_ONCE, SB_LATER, SB_FAR };
 
-template <int way, int steps> SB_FN f32 sb_over(f32 x, f32 c, f32 r, u8 &far) {
+template <int way, int signs> SB_FN f32 sb_over(f32 x, f32 c, f32 high, f32 low, u8 &far) {
     if (way == SB_FAR) return x / c;
     const u32 size = sb_bits(x) & 0x7fffffffu, least = 0x1c800000u, most = 0x6c800000u;
     const bool is_far = size - least > most - least && size != 0;
-    f32 q = sb_over_signed<steps>(x, c, r);
+    f32 q = sb_over_near<signs>(x, high, low);
     if (way == SB_LATER) far |= is_far << 1;
     else if (is_far) q = sb_over_far(x, c);
     return q;
@@ -134,27 +126,34 @@ template <typename T, int N> SB_FN SbPack<T, N> sb_load(const T *from) {
     return *(const SbPack<T, N> *)from;
 }
 
+// Nothing on the GPU reads what is stored: it leaves the caches before other lines do.
+template <typename Word, typename Pack> SB_FN void sb_store_as(void *to, const Pack &values) {
+    Word word;
+    memcpy(&word, &values, sizeof word);
+    __stcs((Word *)to, word);
+}
+
 template <typename T, int N> SB_FN void sb_store(T *to, const SbPack<T, N> &values) {
-    *(SbPack<T, N> *)to = values;
+    if constexpr (sizeof values == 16) sb_store_as<uint4>(to, values);
+    else if constexpr (sizeof values == 8) sb_store_as<uint2>(to, values);
+    else *(SbPack<T, N> *)to = values;
 }
 
 // One value of a column that is read. No kernel writes what it reads, so that loads need not wait for
 // stores.
 template <typename T> SB_FN T sb_read(const T *from) { return __ldg(from); }
 
-// The row of an element: by a division of 32 bits where that is enough.
-SB_FN i64 sb_row(i64 at, u32 elements) {
-    return at >> 32 ? at / elements : (i64)((u32)at / elements);
-}
-
 // Memory of a block, shared by its lanes.
 #ifndef SB_SHARED
 #define SB_SHARED(T, name, count) __shared__ alignas(16) T name[count]
 #endif
 
-// All lanes of a block store what they have put together.
+// All lanes of a block store what they have put together, 16 bytes at a time where it begins so.
 template <typename T> SB_FN void sb_store_tile(T *to, const T *tile, u32 count) {
-    for (u32 i = threadIdx.x; i < count; i += blockDim.x) to[i] = tile[i];
+    const u32 width = 16 / sizeof(T), packs = (u64)to % 16 ? 0 : count / width;
+    for (u32 i = threadIdx.x; i < packs; i += blockDim.x)
+        sb_store<T, 16 / sizeof(T)>(to + i * width, sb_load<T, 16 / sizeof(T)>(tile + i * width));
+    for (u32 i = packs * width + threadIdx.x; i < count; i += blockDim.x) to[i] = tile[i];
 }
 
 // ---- the library -------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 //
 // Nothing is skipped, so what no branch needs is computed too. Its faults do not count: each
 // operator says which of its arguments' faults are its own.
+#include "codegen/cuda/divide.h"
 #include "codegen/cuda/render.h"
 
 #include <math.h>
@@ -88,38 +89,68 @@ uint32_t cuda_item_count(const Expr *x) {
     return x->op == EXPR_LIST ? x->arg_count : x->value.item_count;
 }
 
-// An item, or the f32 nearest to its inverse.
-static void print_item(const CudaEmit *e, TextBuf *buf, const Expr *x, uint32_t i, bool inverse) {
+// Which number of a constant: itself, or a part of its inverse (divide.h).
+typedef enum Number { ITSELF, HIGH, LOW } Number;
+
+static double number_of(double c, Number which) {
+    CudaInverse inverse;
+    if (which == ITSELF || !cuda_inverse((float)c, &inverse)) return c;
+    return (double)(which == HIGH ? inverse.high : inverse.low);
+}
+
+static void print_item(const CudaEmit *e, TextBuf *buf, const Expr *x, uint32_t i, Number number) {
     Const item = *cuda_item_at(e->plan->graph, x, i);
-    if (inverse) item.f = (float)(1 / item.f);
+    if (number != ITSELF) item.f = number_of(item.f, number);
     print_constant(buf, x->type->elem, &item);
 }
 
 enum { CHOICES_MAX = 4 };
 
+// The item whose number, counted on from `shift` and from the first again, is `which`.
+static void print_choice(const CudaEmit *e, TextBuf *buf, const Expr *x, Text which, uint32_t shift,
+                         Number number) {
+    uint32_t count = cuda_item_count(x);
+    text_buf_char(buf, '(');
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 < count) text_buf_format(buf, "%.*s == %u ? ", TEXT_ARG(which), i);
+        print_item(e, buf, x, (i + shift) % count, number);
+        text_buf_add(buf, i + 1 < count ? TEXT(" : ") : TEXT(")"));
+    }
+}
+
 // Of a few items: the one of the element, in registers.
-static Text choice(CudaEmit *e, const Expr *x, Text which, bool inverse) {
+static Text choice(CudaEmit *e, const Expr *x, Text which, Number number) {
+    TextBuf buf = {0};
+    print_choice(e, &buf, x, which, 0, number);
+    return text_buf_take(&buf, e->arena);
+}
+
+// Lanes of a pack go round in the items, from that of the first one: the compiler knows how far, so
+// that it compares once for a pack.
+static Text choice_in_turn(CudaEmit *e, const Expr *x, Number number) {
+    uint32_t count = cuda_item_count(x);
+    Text far = text_format(e->arena, "k %% %uu", count);
     TextBuf buf = {0};
     text_buf_char(&buf, '(');
-    for (uint32_t i = 0; i < cuda_item_count(x); i++) {
-        if (i + 1 < cuda_item_count(x)) text_buf_format(&buf, "%.*s == %u ? ", TEXT_ARG(which), i);
-        print_item(e, &buf, x, i, inverse);
-        text_buf_add(&buf, i + 1 < cuda_item_count(x) ? TEXT(" : ") : TEXT(")"));
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 < count) text_buf_format(&buf, CUDA_TURN " == %u ? ", i);
+        print_choice(e, &buf, x, far, i, number);
+        text_buf_add(&buf, i + 1 < count ? TEXT(" : ") : TEXT(")"));
     }
     return text_buf_take(&buf, e->arena);
 }
 
 // Of more items: an array of the unit.
-static Text array(CudaEmit *e, const Expr *x, Text which, bool inverse) {
-    unsigned number = e->names++;
+static Text array(CudaEmit *e, const Expr *x, Text which, Number number) {
+    unsigned name = e->names++;
     text_buf_format(&e->tables, "%s %s " CUDA_NAME "_t%u[] = {", e->dialect->table,
-                    cuda_type(x->type->elem), number);
+                    cuda_type(x->type->elem), name);
     for (uint32_t i = 0; i < cuda_item_count(x); i++) {
         if (i) text_buf_add(&e->tables, TEXT(", "));
-        print_item(e, &e->tables, x, i, inverse);
+        print_item(e, &e->tables, x, i, number);
     }
     text_buf_add(&e->tables, TEXT("};\n"));
-    return text_format(e->arena, CUDA_NAME "_t%u[%.*s]", number, TEXT_ARG(which));
+    return text_format(e->arena, CUDA_NAME "_t%u[%.*s]", name, TEXT_ARG(which));
 }
 
 bool cuda_is_table(const Graph *graph, const Expr *x) {
@@ -129,15 +160,16 @@ bool cuda_is_table(const Graph *graph, const Expr *x) {
     return constant && x->type->kind == TYPE_TENSOR;
 }
 
-// The value of a constant tensor at the element, or its inverse.
-static Text table(CudaEmit *e, const Expr *x, bool inverse) {
+// The number of a constant tensor at the element.
+static Text table(CudaEmit *e, const Expr *x, Number number) {
     Text at = cuda_element(e->arena, x->type, &e->place);
-    if (cuda_item_count(x) > CHOICES_MAX) return array(e, x, at, inverse);
-    return choice(e, x, cuda_index(e, at), inverse);
+    if (cuda_item_count(x) > CHOICES_MAX) return array(e, x, at, number);
+    if (cuda_is_in_turn(e, x->type)) return choice_in_turn(e, x, number);
+    return choice(e, x, cuda_index(e, at), number);
 }
 
 static CudaValue constant(CudaEmit *e, const Expr *x) {
-    if (cuda_is_table(e->plan->graph, x)) return (CudaValue){table(e, x, false), {0}, {0}};
+    if (cuda_is_table(e->plan->graph, x)) return (CudaValue){table(e, x, ITSELF), {0}, {0}};
     TextBuf buf = {0};
     print_constant(&buf, x->type, &x->value);
     return (CudaValue){text_buf_take(&buf, e->arena),
@@ -180,7 +212,7 @@ static CudaValue input(CudaEmit *e, uint32_t column, const Expr *x) {
     Text at = TEXT("row");
     if (type->kind == TYPE_TENSOR) {
         Text element = cuda_element(e->arena, type, &e->place);
-        at = text_format(e->arena, "row * %llull + (%.*s)",
+        at = text_format(e->arena, "row * %llu + (%.*s)",
                          (unsigned long long)type_elements(type), TEXT_ARG(element));
     }
     e->reads = true;
@@ -234,56 +266,47 @@ static CudaValue by_template(CudaEmit *e, const Expr *x, const CudaValue *args) 
     return out;
 }
 
-// Is the inverse of the constant divisor enough for a division that rounds as `/` does
-// (device.cuh)? With it in registers most of a division is gone.
-static bool has_inverse(float divisor) {
-    int exponent;
-    float mantissa = frexpf(divisor, &exponent);
-    return isfinite(divisor) && divisor != 0 && abs(exponent) <= 26 &&
-           fabsf(mantissa) != 0x1.fffffep-1f;
+// What a division by constants needs: whether all have an inverse, and keep the sign of zero.
+static bool find_inverses(const Graph *graph, const Expr *by, bool *signs) {
+    bool table = cuda_is_table(graph, by), good = true;
+    if (!table && (by->op != EXPR_CONST || by->value.is_null)) return false;
+    *signs = true;
+    for (uint32_t i = 0; good && i < (table ? cuda_item_count(by) : 1); i++) {
+        CudaInverse is = {0};
+        good = cuda_inverse((float)(table ? cuda_item_at(graph, by, i) : &by->value)->f, &is);
+        *signs &= is.signs;
+    }
+    return good;
 }
 
 bool cuda_divides_by_constants(const Graph *graph, const Expr *x) {
     const Expr *by = x->op == EXPR_DIV ? graph_at(graph, x->args[1]) : nullptr;
-    if (!by || type_element(x->type)->kind != TYPE_F32) return false;
-    if (!cuda_is_table(graph, by))
-        return by->op == EXPR_CONST && !by->value.is_null && has_inverse((float)by->value.f);
-    for (uint32_t i = 0; i < cuda_item_count(by); i++)
-        if (!has_inverse((float)cuda_item_at(graph, by, i)->f)) return false;
-    return true;
+    bool signs;
+    return by && type_element(x->type)->kind == TYPE_F32 && find_inverses(graph, by, &signs);
 }
 
-// How many of Newton's steps bring a quotient to the nearest float: one where the inverse is so
-// near that the first quotient is the nearest float or one beside it.
-static int steps_of(const CudaEmit *e, const Expr *by) {
-    bool table = cuda_is_table(e->plan->graph, by), near = true;
-    for (uint32_t i = 0; i < (table ? cuda_item_count(by) : 1); i++) {
-        float c = (float)(table ? cuda_item_at(e->plan->graph, by, i)->f : by->value.f);
-        float r = (float)(1 / (double)c);
-        near &= fabs((double)r * c - 1) <= 0x1p-25;
-    }
-    return near ? 1 : 2;
+static Text inverse(CudaEmit *e, const Expr *by, Number part) {
+    if (cuda_is_table(e->plan->graph, by)) return table(e, by, part);
+    TextBuf buf = {0};
+    print_float(&buf, type_base(by->type), number_of(by->value.f, part));
+    return text_buf_take(&buf, e->arena);
 }
 
 static CudaValue divide(CudaEmit *e, uint32_t member, const Expr *x, const CudaValue *args) {
     const Expr *by = graph_at(e->plan->graph, x->args[1]);
-    TextBuf buf = {0};
-    Text inverse;
-    if (cuda_is_table(e->plan->graph, by)) {
-        inverse = table(e, by, true);
-    } else {
-        print_float(&buf, type_base(by->type), (float)(1 / by->value.f));
-        inverse = text_buf_take(&buf, e->arena);
-    }
+    Text high = inverse(e, by, HIGH), low = inverse(e, by, LOW);
     CudaRange range = cuda_range(e, member, x->args[0]);
-    bool far = !(range.least >= 0x1p-70 && range.most <= 0x1p90);
-    const char *form = far ? "sb_over<way, %d>" : range.minus ? "sb_over_signed<%d>"
-                                                                 : "sb_over_near<%d>";
-    char name[32];
-    snprintf(name, sizeof name, form, steps_of(e, by));
+    bool far = !(range.least >= 0x1p-70 && range.most <= 0x1p90), signs;
+    find_inverses(e->plan->graph, by, &signs);
     CudaValue out = {.valid = args[0].valid, .raise = args[0].raise};
-    out.value = text_format(e->arena, "%s(%.*s, %.*s, %.*s%s)", name, TEXT_ARG(args[0].value),
-                            TEXT_ARG(args[1].value), TEXT_ARG(inverse), far ? ", far" : "");
+    signs |= !far && !range.minus;
+    if (far)
+        out.value = text_format(e->arena, "sb_over<way, %d>(%.*s, %.*s, %.*s, %.*s, far)", signs,
+                                TEXT_ARG(args[0].value), TEXT_ARG(args[1].value), TEXT_ARG(high),
+                                TEXT_ARG(low));
+    else
+        out.value = text_format(e->arena, "sb_over_near<%d>(%.*s, %.*s, %.*s)", signs,
+                                TEXT_ARG(args[0].value), TEXT_ARG(high), TEXT_ARG(low));
     e->has_far |= far;
     return out;
 }

@@ -37,7 +37,15 @@ void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width) {
                         (unsigned long long)stride(shape, i), shape->shape[i]);
         if (whole && i == last) text_buf_add(buf, TEXT(" + (i32)k"));
     }
+    text_buf_format(buf, ", " CUDA_TURN " = (i32)(e %% %uu)", shape->shape[last]);
     text_buf_add(buf, TEXT(";\n"));
+}
+
+bool cuda_is_in_turn(const CudaEmit *e, const Type *type) {
+    const Type *shape = e->kernel->shape;
+    if (e->place.number || !shape) return false;
+    uint32_t size = shape->shape[shape->rank - 1];
+    return type_elements(type) == size && type->shape[type->rank - 1] == size;
 }
 
 // In dimension `i` of a tensor that broadcasts to the shape of the place.

@@ -9,52 +9,55 @@
 
 #include <math.h>
 
-static const CudaRange unknown = {0, INFINITY, true};
+static const CudaRange unknown = {0, INFINITY, true, true};
 
 // The unit in the last place of the least f32 of the range.
 static double unit(CudaRange of) { return ldexp(1, ilogb(of.least) - 23); }
 
 // What it is after it has been rounded once; unknown where it leaves the normal numbers.
-static CudaRange rounded(double least, double most, bool minus) {
-    if (!(least * 0.5 >= 0x1p-100 && most * 2 <= 0x1p100)) return unknown;
-    return (CudaRange){least * (1 - 0x1p-20), most * (1 + 0x1p-20), minus};
+static CudaRange rounded(CudaRange of) {
+    if (!(of.least * 0.5 >= 0x1p-100 && of.most * 2 <= 0x1p100)) return unknown;
+    return (CudaRange){of.least * (1 - 0x1p-20), of.most * (1 + 0x1p-20), of.minus, of.below};
 }
 
 static CudaRange of_constant(const Const *value) {
     double size = fabs(value->f);
     if (value->is_null || !(size <= 0x1p90) || (size != 0 && size < 0x1p-90)) return unknown;
-    return (CudaRange){size == 0 ? 1 : size, size, size == 0 && signbit(value->f)};
+    bool sign = signbit(value->f);
+    return (CudaRange){size == 0 ? 1 : size, size, size == 0 && sign, sign};
 }
 
 static CudaRange of_constants(const CudaEmit *e, const Expr *x) {
-    CudaRange all = {INFINITY, 0, false};
+    CudaRange all = {INFINITY, 0, false, false};
     for (uint32_t i = 0; i < cuda_item_count(x); i++) {
         CudaRange one = of_constant(cuda_item_at(e->plan->graph, x, i));
         all.least = fmin(all.least, one.least);
         all.most = fmax(all.most, one.most);
         all.minus |= one.minus;
+        all.below |= one.below;
     }
     return all.most < INFINITY ? all : unknown;
 }
 
 static CudaRange of_integer(const Type *from) {
     if (!type_is_integer(from) || type_bits(from) > 16) return unknown;
-    return (CudaRange){1, ldexp(1, (int)type_bits(from)), false};
+    return (CudaRange){1, ldexp(1, (int)type_bits(from)), false, type_is_signed(from)};
 }
 
-static CudaRange of_sum(CudaRange a, CudaRange b, bool minus) {
-    return rounded(fmin(unit(a), unit(b)), a.most + b.most, minus);
+static CudaRange of_sum(CudaRange a, CudaRange b, bool minus, bool below) {
+    return rounded((CudaRange){fmin(unit(a), unit(b)), a.most + b.most, minus, below});
 }
 
 static CudaRange of_operator(const CudaEmit *e, const Expr *x, CudaRange a, CudaRange b) {
     if (!(a.most < INFINITY && b.most < INFINITY)) return unknown;
+    bool below = a.below || b.below;
     switch ((int)x->op) {
-    case EXPR_ADD: return of_sum(a, b, a.minus && b.minus);
-    case EXPR_SUB: return of_sum(a, b, a.minus);
-    case EXPR_MUL: return rounded(a.least * b.least, a.most * b.most, true);
+    case EXPR_ADD: return of_sum(a, b, a.minus && b.minus, below);
+    case EXPR_SUB: return of_sum(a, b, a.minus, true);
+    case EXPR_MUL: return rounded((CudaRange){a.least * b.least, a.most * b.most, below, below});
     case EXPR_DIV:  // No constant is zero then.
         if (!cuda_divides_by_constants(e->plan->graph, x)) return unknown;
-        return rounded(a.least / b.most, a.most / b.least, true);
+        return rounded((CudaRange){a.least / b.most, a.most / b.least, below, below});
     default: return unknown;
     }
 }

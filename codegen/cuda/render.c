@@ -18,6 +18,10 @@ enum {
     TURN_BYTES = 32,     // What a lane loads before it uses the first value: at least, if it can.
     TURN_MAX = 4,
     TILE_BYTES = 160,    // Of a row in shared memory, of which a block of all lanes has 48 KiB.
+    // Blocks for each processor. 8 have all lanes that it holds. Half of these find more of what
+    // others have loaded one by one in the first cache. Blocks whose lanes wait for each other
+    // come and go.
+    BLOCKS_WHOLE = 8, BLOCKS_SINGLE = 4, BLOCKS_TILED = 64,
 };
 
 static const Op *member_op(const CudaEmit *e, uint32_t m) {
@@ -172,6 +176,11 @@ static uint32_t turn_of(const CudaEmit *e) {
     return turn;
 }
 
+static uint32_t blocks_of(const CudaEmit *e) {
+    if (e->kernel->tiled) return BLOCKS_TILED;
+    return e->reads ? BLOCKS_SINGLE : BLOCKS_WHOLE;
+}
+
 static const char *name_of(const CudaColumn *column) {
     return cuda_type(type_element(column->type));
 }
@@ -224,7 +233,7 @@ static void each_column(const CudaKernel *kernel, TextBuf *buf, Columns which, c
 
 static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     text_buf_format(buf, "%s%s u8 " CUDA_NAME "_element(const " CUDA_NAME
-                         "_args &a, i64 row, u32 e, u32 k",
+                         "_args &a, i32 row, u32 e, u32 k",
                     e->has_far ? "template <int way> " : "", e->dialect->function);
     each_column(e->kernel, buf, INPUTS, ", const T x#");
     each_column(e->kernel, buf, OUTPUTS, ", T &y#");
@@ -271,15 +280,14 @@ static void print_row(CudaEmit *e, TextBuf *buf) {
 
 // All loads of a turn are under way before the first value is used: so many bytes are what hides
 // the time that memory takes.
-static void print_loads(CudaEmit *e, TextBuf *buf) {
+static void print_loads(CudaEmit *e, TextBuf *buf, uint32_t turn) {
     const CudaKernel *kernel = e->kernel;
     char text[128];
-    snprintf(text, sizeof text, "        SbPack<T, %u> x#[%u];\n", kernel->width, kernel->turn);
+    snprintf(text, sizeof text, "        SbPack<T, %u> x#[%u];\n", kernel->width, turn);
     each_column(kernel, buf, INPUTS, text);
     text_buf_format(buf, "        %s\n        for (int u = 0; u < %u; u++) {\n"
-                         "            const i64 at = (pack + u * step) * %u;\n"
-                         "            if (at >= whole) break;\n",
-                    e->dialect->unroll, kernel->turn, kernel->width);
+                         "            const i32 at = (pack + u * step) * %u;\n",
+                    e->dialect->unroll, turn, kernel->width);
     snprintf(text, sizeof text, "            x#[u] = sb_load<T, %u>(a.x# + at);\n", kernel->width);
     each_column(kernel, buf, INPUTS, text);
     text_buf_add(buf, TEXT("        }\n"));
@@ -289,8 +297,8 @@ static void print_place(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     if (!kernel->shape) return;
     unsigned long long elements = type_elements(kernel->shape);
-    text_buf_format(buf, "            const i64 row = sb_row(at, %llu);\n"
-                         "            const u32 element = (u32)(at - row * %llu);\n",
+    text_buf_format(buf, "            const i32 row = (i32)((u32)at / %lluu);\n"
+                         "            const u32 element = (u32)at - (u32)row * %lluu;\n",
                     elements, elements);
     if (e->after_rows) text_buf_add(buf, TEXT("            if (a.status[row]) continue;\n"));
 }
@@ -352,28 +360,37 @@ static void print_tiles(CudaEmit *e, TextBuf *buf) {
     text_buf_format(buf, "        %s\n    }\n}\n", words->barrier);
 }
 
+// Turns of so many packs, as long as all of them are there.
+static void print_turns(CudaEmit *e, TextBuf *buf, uint32_t turn) {
+    uint32_t width = e->kernel->width;
+    if (turn > 1)
+        text_buf_format(buf, "    for (; (pack + %u * step) * %u < whole; pack += step * %u) {\n",
+                        turn - 1, width, turn);
+    else text_buf_format(buf, "    for (; pack * %u < whole; pack += step) {\n", width);
+    print_loads(e, buf, turn);
+    text_buf_format(buf, "        %s\n        for (int u = 0; u < %u; u++) {\n"
+                         "            const i32 at = (pack + u * step) * %u;\n",
+                    e->dialect->unroll, turn, width);
+    print_place(e, buf);
+    print_pack(e, buf);
+    text_buf_add(buf, TEXT("        }\n    }\n"));
+}
+
 static void print_loop(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     if (kernel->tiled) return print_tiles(e, buf);
     unsigned long long elements = kernel->shape ? type_elements(kernel->shape) : 1;
     text_buf_format(buf, "%s " CUDA_NAME "(%s " CUDA_NAME "_args a) {\n", e->dialect->kernel,
                     e->dialect->arguments);
-    text_buf_format(buf, "    const i64 first = %s, step = %s;\n", e->dialect->first,
-                    e->dialect->step);
-    text_buf_format(buf, "    const i64 count = a.rows * %llu, whole = count / %u * %u;\n",
+    text_buf_format(buf, "    const i32 first = (i32)(%s), step = (i32)(%s);\n",
+                    e->dialect->first, e->dialect->step);
+    text_buf_format(buf, "    const i32 count = (i32)(a.rows * %llu), whole = count / %u * %u;\n",
                     elements, kernel->width, kernel->width);
-    text_buf_format(buf, "    for (i64 pack = first; pack * %u < whole; pack += step * %u) {\n",
-                    kernel->width, kernel->turn);
-    print_loads(e, buf);
-    text_buf_format(buf, "        %s\n        for (int u = 0; u < %u; u++) {\n"
-                         "            const i64 at = (pack + u * step) * %u;\n"
-                         "            if (at >= whole) break;\n",
-                    e->dialect->unroll, kernel->turn, kernel->width);
-    print_place(e, buf);
-    print_pack(e, buf);
-    text_buf_add(buf, TEXT("        }\n    }\n"));
+    text_buf_add(buf, TEXT("    i32 pack = first;\n"));
+    if (kernel->turn > 1) print_turns(e, buf, kernel->turn);
+    print_turns(e, buf, 1);
     if (!kernel->shape && kernel->width > 1) {
-        text_buf_add(buf, TEXT("    for (i64 at = whole + first; at < count; at += step) {\n"));
+        text_buf_add(buf, TEXT("    for (i32 at = whole + first; at < count; at += step) {\n"));
         print_row(e, buf);
         text_buf_add(buf, TEXT("    }\n"));
     }
@@ -403,8 +420,8 @@ static void print_head(const CudaEmit *e, TextBuf *buf) {
         text_buf_format(buf, "%llu elements of a row",
                         (unsigned long long)type_elements(kernel->shape));
     else text_buf_add(buf, TEXT("rows"));
-    text_buf_format(buf, ", %u at a time; %zu columns in, %zu out\n", kernel->width,
-                    kernel->input_count, kernel->output_count);
+    text_buf_format(buf, ", %u at a time; %u blocks a processor; %zu columns in, %zu out\n",
+                    kernel->width, kernel->blocks, kernel->input_count, kernel->output_count);
     each_column(kernel, buf, TILES, "// " CUDA_NAME ".y#: N elements of a row\n");
 }
 
@@ -417,6 +434,7 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     each_item(e->plan, e->stage, &item, compute_item);
     kernel->width = width_of(e);
     kernel->turn = turn_of(e);
+    kernel->blocks = blocks_of(e);
     TextBuf text = {0};
     print_head(e, &text);
     text_buf_add(&text, text_buf_view(&e->tables));

@@ -75,6 +75,10 @@ Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place);
 // The lane's own place, by names that cuda_print_own declares.
 CudaPlace cuda_own_place(Arena *arena, const Type *shape);
 void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width);
+// Does an element of the tensor go by the last place only? That of a pack's first element has the
+// name CUDA_TURN.
+bool cuda_is_in_turn(const CudaEmit *e, const Type *type);
+#define CUDA_TURN "t"
 
 // ---- constants ----------------------------------------------------------------------------------
 
@@ -92,6 +96,7 @@ bool cuda_divides_by_constants(const Graph *graph, const Expr *x);
 typedef struct CudaRange {
     double least, most;
     bool   minus;  // It may be -0.
+    bool   below;  // Its sign may be set.
 } CudaRange;
 
 CudaRange cuda_range(const CudaEmit *e, uint32_t member, ExprId id);

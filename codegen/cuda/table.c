@@ -8,8 +8,8 @@ const Dialect cuda_dialect = {
     .table = "static __device__ const",
     .barrier = "__syncthreads();",
     .lane = "threadIdx.x", .lanes = "blockDim.x", .block = "blockIdx.x", .blocks = "gridDim.x",
-    .first = "(i64)blockIdx.x * blockDim.x + threadIdx.x",
-    .step = "(i64)gridDim.x * blockDim.x",
+    .first = "blockIdx.x * blockDim.x + threadIdx.x",
+    .step = "gridDim.x * blockDim.x",
     .unroll = "#pragma unroll",
 };
 

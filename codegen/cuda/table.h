@@ -21,7 +21,7 @@ typedef struct Dialect {
     const char *barrier;      // All lanes of a block wait for each other.
     const char *lane, *lanes; // The lane's number in its block, and how many there are.
     const char *block, *blocks;
-    const char *first, *step; // The lane's number, and how many lanes there are: i64.
+    const char *first, *step; // The lane's number, and how many lanes there are.
     const char *unroll;       // Before a short loop.
 } Dialect;
 

@@ -8,7 +8,7 @@
 #include "runtime/abi/value.h"
 
 // Lanes of a block. Kernels whose lanes share memory have room for as many.
-enum { SB_KERNEL_LANES = 256, SB_KERNEL_BLOCKS = 8 };  // Blocks of a processor at most.
+enum { SB_KERNEL_LANES = 256 };
 
 // A column that kernels read of entries, or that they give.
 typedef struct SbKernelColumn {
@@ -22,6 +22,7 @@ typedef struct SbKernel {
     SbStr    name;
     int64_t  elements;         // That a row has of what lanes go over.
     uint32_t width;            // How many of them a lane takes at once.
+    uint32_t blocks;           // Of a launch at most, for each processor of the GPU.
     const uint32_t *inputs;    // Numbers of columns in SbKernels.
     uint32_t input_count;
     const uint32_t *outputs;

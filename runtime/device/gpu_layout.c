@@ -1,5 +1,7 @@
 #include "runtime/device/gpu_layout.h"
 
+enum : int64_t { ELEMENTS_MAX = 1 << 30 };
+
 size_t gpu_layout_room(const SbKernels *kernels) {
     return 2 * ((size_t)kernels->input_count + kernels->output_count) + 1;
 }
@@ -43,12 +45,21 @@ static int64_t row_bytes(const SbKernelColumn *columns, uint32_t count) {
     return bytes;
 }
 
+// Kernels count elements in 32 bits with a sign, and step past the last one.
+static int64_t rows_of_elements(const SbKernels *kernels) {
+    int64_t most = 1;
+    for (uint32_t i = 0; i < kernels->count; i++)
+        if (kernels->items[i].elements > most) most = kernels->items[i].elements;
+    return ELEMENTS_MAX / most;
+}
+
 // Each list may end with bytes that nobody uses.
 int64_t gpu_rows_within(const SbKernels *kernels, int64_t bytes) {
     int64_t row = row_bytes(kernels->inputs, kernels->input_count) +
                   row_bytes(kernels->outputs, kernels->output_count) + 1;
     int64_t rest = bytes - GPU_HEAD_BYTES - GPU_ALIGN * (int64_t)gpu_layout_room(kernels);
-    return rest > 0 ? rest / row : 0;
+    int64_t rows = rest > 0 ? rest / row : 0, most = rows_of_elements(kernels);
+    return rows < most ? rows : most;
 }
 
 size_t gpu_param_words(const SbKernels *kernels) {

@@ -211,7 +211,7 @@ static int start(const Slot *slot, const GpuAsk *ask, uint32_t k, const GpuLayou
     const SbKernel *kernel = &kernels->items[k];
     int64_t lanes = ask->rows * kernel->elements / kernel->width + 1;
     int64_t blocks = (lanes + SB_KERNEL_LANES - 1) / SB_KERNEL_LANES;
-    int64_t most = (int64_t)s->processors * SB_KERNEL_BLOCKS;
+    int64_t most = (int64_t)s->processors * kernel->blocks;
     Arguments arguments;
     set_arguments(slot, kernels, kernel, ask->rows, layout, params, &arguments);
     void *list[] = {arguments.at};

@@ -24,10 +24,9 @@ from device import BUILT
 
 
 
-def launch_shape():
-    """Lanes of a block and blocks of a processor, as jobs have them."""
-    text = (BUILT / "kernel.h").read_text()
-    return [int(host.re.search(rf"{name} = (\d+)", text)[1]) for name in ("SB_KERNEL_LANES", "SB_KERNEL_BLOCKS")]
+def launch_lanes():
+    """Lanes of a block, as jobs have them."""
+    return int(host.re.search(r"SB_KERNEL_LANES = (\d+)", (BUILT / "kernel.h").read_text())[1])
 
 
 class Driver:
@@ -35,7 +34,7 @@ class Driver:
 
     def __init__(self):
         self.library = ctypes.CDLL("libcuda.so.1")
-        self.shape = launch_shape()
+        self.lanes = launch_lanes()
 
     def call(self, name, *words):
         error = getattr(self.library, name)(*words)
@@ -50,7 +49,7 @@ class Driver:
 
     def launch(self, function, blocks, args, stream):
         words = (ctypes.c_void_p * 1)(ctypes.addressof(args))
-        self.call("cuLaunchKernel", function, blocks, 1, 1, self.shape[0], 1, 1, 0, ctypes.c_void_p(stream), words, None)
+        self.call("cuLaunchKernel", function, blocks, 1, 1, self.lanes, 1, 1, 0, ctypes.c_void_p(stream), words, None)
 
 
 class Program:
@@ -62,8 +61,8 @@ class Program:
         cubin = (BUILT / "bench" / f"{name}.cubin").read_bytes()
         self.kernels = []
         for kernel in host.kernels_of(text):
-            head = host.re.search(rf"// {kernel.name}: (?:(\d+) elements of a row|rows), (\d+) at a time", text)
-            self.kernels.append((driver.kernel(cubin, kernel.name), kernel, int(head[1] or 1), int(head[2])))
+            head = host.re.search(rf"// {kernel.name}: (?:(\d+) elements of a row|rows), (\d+) at a time; (\d+) blocks", text)
+            self.kernels.append((driver.kernel(cubin, kernel.name), kernel, int(head[1] or 1), int(head[2]), int(head[3])))
 
     def bind(self, rows, columns):
         """A function that launches the kernels once."""
@@ -72,13 +71,13 @@ class Program:
         some = torch.zeros(1, dtype=torch.uint8, device="cuda")
         processors = torch.cuda.get_device_properties(0).multi_processor_count
         launches = []
-        for function, kernel, elements, width in self.kernels:
+        for function, kernel, elements, width, most in self.kernels:
             words = [struct.pack("<qQQ", rows, status.data_ptr(), some.data_ptr())]
             words += [struct.pack("<Q", columns[column].data_ptr()) for _, _, column, _ in kernel.fields]
             args = ctypes.create_string_buffer(b"".join(words))
             lanes = rows * elements // width + 1
-            of_block, of_processor = self.driver.shape
-            blocks = min((lanes + of_block - 1) // of_block, processors * of_processor)
+            of_block = self.driver.lanes
+            blocks = min((lanes + of_block - 1) // of_block, processors * most)
             launches.append((function, blocks, args))
         stream = torch.cuda.current_stream().cuda_stream
 

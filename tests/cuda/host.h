@@ -38,6 +38,9 @@ static inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 
 
 template <typename T> static inline T __ldg(const T *from) { return *from; }
+template <typename T> static inline void __stcs(T *to, T value) { *to = value; }
+union uint4 { unsigned at[4]; __int128 whole; };
+union uint2 { unsigned at[2]; unsigned long long whole; };
 
 // ---- a block ------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ ARCHITECTURES = (75, 80, 89, 90, 100, 120)
 STRUCTURE = {
     "kernels": r"__global__",
     "loads": r"= sb_load<",
-    "turns": r"^        for \(int u = 0; u < (?!1;)\d+; u\+\+\) \{\n.*\n.*\n +x",
+    "turns": r"^        for \(int u = 0; u < (?!1;)\d+; u\+\+\) \{\n.*\n +x",
     "stores": r"sb_store<(?!u8, \d+>\(a\.status)",
     "tables": r"__device__ const",
     "wide": r"_load<\w+, (?!1>)",
@@ -533,8 +533,11 @@ def check_wide(nvrtc):
 def check_division():
     """Constant divisors, for all significands of the dividend."""
     with tempfile.TemporaryDirectory() as folder:
-        done = run(CLANG, "-x", "c++", "-std=c++17", "-O2", "-march=x86-64-v3", "-ffp-contract=off", "-w", f"-I{ROOT}",
-                   HERE / "over.cc", "-o", f"{folder}/over", "-lstdc++", "-lm")
+        options = ("-O2", "-march=x86-64-v3", "-ffp-contract=off", "-w", f"-I{ROOT}")
+        done = run(CLANG, "-std=gnu23", *options, "-c", ROOT / "codegen/cuda/divide.c", "-o", f"{folder}/divide.o")
+        if not done.returncode:
+            done = run(CLANG, "-x", "c++", "-std=c++17", *options, HERE / "over.cc", "-x", "none", f"{folder}/divide.o",
+                       "-o", f"{folder}/over", "-lstdc++", "-lm")
         if not done.returncode:
             done = run(f"{folder}/over")
         if done.returncode:
