@@ -12,6 +12,7 @@ typedef struct CudaContext CudaContext;
 typedef struct CudaModule CudaModule;
 typedef struct CudaFunction CudaFunction;
 typedef struct CudaStream CudaStream;
+typedef struct CudaEvent CudaEvent;
 
 // The functions that are called, by their symbols. Each returns 0, or an error.
 #define DRIVER_CALLS(X)                                                                            \
@@ -43,6 +44,9 @@ typedef struct CudaStream CudaStream;
       (CudaFunction *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                  \
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \
        CudaStream *stream, void **arguments, void **extra))                                        \
+    X(new_event, "cuEventCreate", (CudaEvent **event, unsigned flags))                             \
+    X(mark, "cuEventRecord", (CudaEvent *event, CudaStream *stream))                               \
+    X(between, "cuEventElapsedTime", (float *milliseconds, CudaEvent *from, CudaEvent *to))        \
     X(text, "cuGetErrorString", (int error, const char **text))
 
 typedef struct Driver {

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "runtime/device/gpu.h"
 
+#include "runtime/device/busy_time.h"
 #include "runtime/device/gpu_wire.h"
 #include "runtime/worker.h"
 
@@ -16,7 +17,8 @@
 #include <unistd.h>
 
 enum : int64_t { LAUNCH_BYTES = 8 << 20, SLOT_BYTES_MIN = 64 << 10, SLACK_BYTES = 1 << 16 };
-enum { RESTARTS_MAX = 2, DEVICES_MAX = 16, HELLO_MS = 120'000, LAUNCH_MS = 30'000 };
+enum { RESTARTS_MAX = 2, DEVICES_MAX = 16, HELLO_MS = 120'000, LAUNCH_MS = 30'000,
+       SPANS_FIRST = 256, SPANS_MAX = 1 << 16 };
 
 typedef struct Device Device;
 
@@ -45,6 +47,8 @@ struct Device {
     Slot     *slots;
     int       fresh[GPU_SLOTS_MAX];   // Sockets to it that no slot has taken yet; -1: none.
     char      name[96];
+    int64_t   launches, rows, bytes_in, bytes_out;
+    BusyTime  works[GPU_WORKS], busy;
 };
 
 struct Gpu {
@@ -57,6 +61,10 @@ struct Gpu {
     Slot           *free, **free_end;  // Taken at the one end, given back at the other.
     pthread_mutex_t lock;
     int             launch_ms;
+    bool            keeps_spans;
+    GpuSpan        *spans;
+    uint32_t        span_count, span_cap;
+    int64_t         spans_lost;
     char            why[GPU_WHY_BYTES];
 };
 
@@ -278,6 +286,7 @@ void gpu_close(Gpu *gpu) {
     if (!gpu) return;
     for (uint32_t i = 0; i < gpu->device_count; i++) close_device(&gpu->devices[i]);
     pthread_mutex_destroy(&gpu->lock);
+    free(gpu->spans);
     free(gpu);
 }
 
@@ -404,6 +413,37 @@ static bool ask(Slot *slot, GpuAnswer *answer) {
     return answer->result != GPU_LOST;
 }
 
+static void keep_span(Gpu *gpu, const GpuSpan *span) {
+    if (gpu->span_count == gpu->span_cap && gpu->span_cap < SPANS_MAX) {
+        uint32_t cap = gpu->span_cap ? 2 * gpu->span_cap : SPANS_FIRST;
+        GpuSpan *spans = realloc(gpu->spans, cap * sizeof *spans);
+        if (spans) {
+            gpu->spans = spans;
+            gpu->span_cap = cap;
+        }
+    }
+    if (gpu->span_count < gpu->span_cap) gpu->spans[gpu->span_count++] = *span;
+    else gpu->spans_lost++;
+}
+
+// Counts a launch that was made.
+static void note(const Slot *slot, const int64_t marks[GPU_MARKS]) {
+    Device *device = slot->device;
+    Gpu *gpu = device->gpu;
+    GpuSpan span = {.gpu = device->number, .slot = slot->number, .stage = slot->launch.stage,
+                    .rows = slot->launch.rows};
+    memcpy(span.marks_ns, marks, sizeof span.marks_ns);
+    pthread_mutex_lock(&gpu->lock);
+    device->launches++;
+    device->rows += slot->launch.rows;
+    device->bytes_in += (int64_t)slot->layout.inputs_end - GPU_HEAD_BYTES;
+    device->bytes_out += (int64_t)(slot->layout.outputs_end - slot->layout.inputs_end);
+    for (int w = 0; w < GPU_WORKS; w++) busy_add(&device->works[w], marks[w], marks[w + 1]);
+    busy_add(&device->busy, marks[0], marks[GPU_WORKS]);
+    if (gpu->keeps_spans) keep_span(gpu, &span);
+    pthread_mutex_unlock(&gpu->lock);
+}
+
 GpuResult gpu_run(GpuLaunch *launch, const void *const *params) {
     Slot *slot = (Slot *)launch;
     GpuHead *head = (GpuHead *)slot->memory;
@@ -412,6 +452,7 @@ GpuResult gpu_run(GpuLaunch *launch, const void *const *params) {
     while (join(slot)) {
         head->some = 0;
         if (ask(slot, &answer)) {
+            if (answer.result == GPU_DONE) note(slot, answer.marks_ns);
             if (answer.result == GPU_DONE && !head->some)
                 memset(launch->status, 0, (size_t)launch->rows);
             return answer.result;
@@ -442,4 +483,32 @@ GpuFaults gpu_faults(Gpu *gpu) {
     memcpy(faults.why, gpu->why, sizeof faults.why);
     pthread_mutex_unlock(&gpu->lock);
     return faults;
+}
+
+// ---- what they did ------------------------------------------------------------------------------
+
+uint32_t gpu_count(const Gpu *gpu) { return gpu ? gpu->device_count : 0; }
+
+GpuFigures gpu_figures(Gpu *gpu, uint32_t number) {
+    const Device *device = &gpu->devices[number];
+    pthread_mutex_lock(&gpu->lock);
+    GpuFigures figures = {.lost = device->lost, .launches = device->launches, .rows = device->rows,
+                          .bytes_in = device->bytes_in, .bytes_out = device->bytes_out,
+                          .busy_ns = busy_ns(&device->busy)};
+    memcpy(figures.name, device->name, sizeof figures.name);
+    for (int w = 0; w < GPU_WORKS; w++) figures.work_ns[w] = busy_ns(&device->works[w]);
+    pthread_mutex_unlock(&gpu->lock);
+    return figures;
+}
+
+void gpu_keep_spans(Gpu *gpu) { gpu->keeps_spans = true; }
+
+GpuSpans gpu_take_spans(Gpu *gpu) {
+    if (!gpu) return (GpuSpans){0};
+    pthread_mutex_lock(&gpu->lock);
+    GpuSpans spans = {gpu->spans, gpu->span_count, gpu->spans_lost};
+    gpu->spans = nullptr;
+    gpu->span_count = gpu->span_cap = 0;
+    pthread_mutex_unlock(&gpu->lock);
+    return spans;
 }

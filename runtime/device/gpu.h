@@ -75,6 +75,41 @@ typedef struct GpuFaults {
 
 GpuFaults gpu_faults(Gpu *gpu);
 
+// ---- what they did ------------------------------------------------------------------------------
+
+// What a stream does, and when it has done so: a mark stands before each, and one at the end.
+// Marks are of the clock of log_clock_ns, as exact as a process wakes up after its stream.
+typedef enum GpuWork { GPU_COPIES_IN, GPU_KERNELS, GPU_COPIES_OUT } GpuWork;
+enum { GPU_WORKS = GPU_COPIES_OUT + 1, GPU_MARKS = GPU_WORKS + 1 };
+
+typedef struct GpuFigures {
+    char    name[96];
+    bool    lost;
+    int64_t launches, rows, bytes_in, bytes_out;
+    int64_t work_ns[GPU_WORKS];  // Time in which some stream was at it.
+    int64_t busy_ns;             // Time in which some stream was at anything.
+} GpuFigures;
+
+uint32_t   gpu_count(const Gpu *gpu);  // Of null: 0.
+GpuFigures gpu_figures(Gpu *gpu, uint32_t number);
+
+// A launch that was made.
+typedef struct GpuSpan {
+    uint32_t gpu, slot, stage;
+    int64_t  rows, marks_ns[GPU_MARKS];
+} GpuSpan;
+
+typedef struct GpuSpans {
+    GpuSpan *items;
+    uint32_t count;
+    int64_t  lost;    // So far, for want of memory or of a reader.
+} GpuSpans;
+
+// Spans are kept from now on. Before the first launch.
+void gpu_keep_spans(Gpu *gpu);
+// Those since the last call, which the caller frees. Of null: none.
+GpuSpans gpu_take_spans(Gpu *gpu);
+
 // ---- the process of a GPU -----------------------------------------------------------------------
 
 // Is this process one? Then it serves, and ends with what this returns: its exit code.

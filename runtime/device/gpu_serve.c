@@ -33,6 +33,7 @@ typedef struct Slot {
     char       *memory;           // Shared with the job: a GpuHead, then columns.
     bool        opened;
     CudaStream *stream;
+    CudaEvent  *marks[GPU_MARKS];
     DevicePtr   columns;
     size_t      bytes;
     DevicePtr   status;           // A byte for all rows, then one for each. Zero between launches.
@@ -128,6 +129,7 @@ static int open_slot(Slot *slot) {
     const Driver *driver = &slot->serve->driver;
     int error = driver->set_current(slot->serve->context);
     if (!error) error = driver->new_stream(&slot->stream, DRIVER_STREAM_ALONE);
+    for (int m = 0; m < GPU_MARKS && !error; m++) error = driver->new_event(&slot->marks[m], 0);
     if (!error) (void)driver->pin(slot->memory, (size_t)slot->serve->slot_bytes, 0);
     slot->opened = !error;
     return error;
@@ -226,7 +228,23 @@ static int take_status(const Slot *slot, const GpuLayout *layout, size_t rows) {
     int error = driver->copy_out(slot->memory + layout->status, slot->status + GPU_ALIGN, rows,
                                  slot->stream);
     if (!error) error = driver->fill(slot->status, 0, GPU_ALIGN + rows, slot->stream);
+    if (!error) error = driver->mark(slot->marks[GPU_WORKS], slot->stream);
     return error ? error : driver->wait(slot->stream);
+}
+
+// The last mark was reached about now. None can be before the launch was asked for.
+static int read_marks(const Slot *slot, int64_t asked_ns, int64_t marks[GPU_MARKS]) {
+    int64_t now = log_clock_ns(), least = asked_ns;
+    int error = 0;
+    for (int m = 0; m < GPU_MARKS && !error; m++) {
+        float milliseconds = 0;
+        error = slot->serve->driver.between(&milliseconds, slot->marks[m],
+                                            slot->marks[GPU_WORKS]);
+        marks[m] = now - (int64_t)((double)milliseconds * 1e6);
+        if (marks[m] < least) marks[m] = least;
+        least = marks[m];
+    }
+    return error;
 }
 
 static int launch(Slot *slot, const GpuAsk *ask, const GpuLayout *layout, const char **what) {
@@ -237,18 +255,22 @@ static int launch(Slot *slot, const GpuAsk *ask, const GpuLayout *layout, const 
     size_t in = layout->inputs_end - GPU_HEAD_BYTES, out = layout->outputs_end - layout->inputs_end;
     int error = 0;
     *what = "copying to the GPU";
-    if (in)
+    error = driver->mark(slot->marks[GPU_COPIES_IN], slot->stream);
+    if (in && !error)
         error = driver->copy_in(slot->columns + GPU_HEAD_BYTES, slot->memory + GPU_HEAD_BYTES, in,
                                 slot->stream);
+    if (!error) error = driver->mark(slot->marks[GPU_KERNELS], slot->stream);
     for (uint32_t k = 0; k < kernels->count && !error; k++) {
         *what = "a kernel";
         error = start(slot, ask, k, layout, params);
         params += kernels->items[k].param_count;
     }
+    if (!error) error = driver->mark(slot->marks[GPU_COPIES_OUT], slot->stream);
     if (!error && out)
         error = driver->copy_out(slot->memory + layout->inputs_end,
                                  slot->columns + layout->inputs_end, out, slot->stream);
     if (!error) error = driver->copy_out(&head->some, slot->status, 1, slot->stream);
+    if (!error) error = driver->mark(slot->marks[GPU_WORKS], slot->stream);
     if (!error) error = driver->wait(slot->stream);
     return error || !head->some ? error : take_status(slot, layout, (size_t)ask->rows);
 }
@@ -267,7 +289,9 @@ static void answer(Slot *slot, const GpuAsk *ask, GpuAnswer *to) {
         error = hold(slot, &layout, (size_t)ask->rows);
         if (error == DRIVER_OUT_OF_MEMORY) return free(room);
     }
+    int64_t asked_ns = log_clock_ns();
     if (!error) error = launch(slot, ask, &layout, &what);
+    if (!error) error = read_marks(slot, asked_ns, to->marks_ns);
     free(room);
     to->result = driver_good(&slot->serve->driver, error, what, to->why) ? GPU_DONE : GPU_LOST;
 }

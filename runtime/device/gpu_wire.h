@@ -37,6 +37,7 @@ typedef struct GpuAsk {
 
 typedef struct GpuAnswer {
     GpuResult result;
+    int64_t   marks_ns[GPU_MARKS];     // Of GPU_DONE.
     char      why[GPU_WHY_BYTES];      // Of GPU_LOST.
 } GpuAnswer;
 

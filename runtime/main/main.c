@@ -319,6 +319,7 @@ static bool open_job(Job *job) {
     if (!batches_check(job->ask.what, memory_plan_ledger(&of), &job->trouble)) return false;
     sb_memory_keep(&job->machine.memory);
     job->figures.watch->keeps_spans = options->trace || options->metrics;
+    if (job->machine.gpu && options->trace) gpu_keep_spans(job->machine.gpu);
     job->figures.watch->keeps_rows = options->show_rows;
     bool opened = open_sources(job), begins = !job->resumed;
     if (opened && begins && !check_sinks(job)) return false;

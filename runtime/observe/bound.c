@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+static const char GPU[] = "gpu";
+
 // Shares of the job's time: a resource that is busy so long bounds it; idle, or used, so long it is
 // worth a word; what stages wait for so long bounds it.
 static const double BUSY = 0.85, IDLE = 0.10, WAITED = 0.20;
@@ -36,40 +38,56 @@ static void add_bottleneck(Text *text, const Bound *bound, const BoundStage *sta
     else add_label(text, stage);
 }
 
+static BoundResource gpus(const Bound *bound) {
+    return (BoundResource){{GPU, 3}, bound->gpu.count, bound->gpu.busy};
+}
+
 // Of the resources beside the cpus the busiest: what the job was given to keep busy.
-static const BoundResource *busiest(const Bound *bound) {
-    const BoundResource *best = nullptr;
-    for (uint32_t i = 1; i < bound->resource_count; i++) {
-        const BoundResource *at = &bound->resources[i];
-        if (at->used > 0 && (!best || share(bound, at) > share(bound, best))) best = at;
-    }
+static BoundResource busiest(const Bound *bound) {
+    BoundResource best = gpus(bound);
+    for (uint32_t i = 1; i < bound->resource_count; i++)
+        if (share(bound, &bound->resources[i]) > share(bound, &best)) best = bound->resources[i];
     return best;
 }
 
 // The cpus are busy and something dearer waits for them.
 static bool explain_idle(const Bound *bound, Text *text) {
-    const BoundResource *cpus = &bound->resources[0], *dear = busiest(bound);
-    bool some = dear && share(bound, dear) > IDLE && share(bound, dear) < 1 - IDLE;
+    const BoundResource *cpus = &bound->resources[0], dear = busiest(bound);
+    bool some = share(bound, &dear) > IDLE && share(bound, &dear) < 1 - IDLE;
     if (!some || share(bound, cpus) < BUSY) return false;
-    double saturated = dear->used / dear->supply;
+    double saturated = dear.used / dear.supply;
     double more = ceil(cpus->used / saturated - cpus->supply - 1e-6);
-    sb_text_format(text, "%.*s idle %d %%: ", (int)dear->name.len, dear->name.ptr,
-                   percent(1 - share(bound, dear)));
+    sb_text_format(text, "%.*s idle %d %%: ", (int)dear.name.len, dear.name.ptr,
+                   percent(1 - share(bound, &dear)));
     add_bottleneck(text, bound, greatest(bound, cpu_seconds));
     sb_text_format(text, " is the bottleneck; %.0f more cpu%s would saturate it", more,
                    more == 1 ? "" : "s");
     return true;
 }
 
+// Copies share the bus, and kernels the processors: whichever went on longest.
+static void add_gpu(const Bound *bound, Text *text) {
+    const BoundGpu *gpu = &bound->gpu;
+    double all = gpu->count * bound->seconds;
+    bool bus = gpu->copies_in > gpu->kernels || gpu->copies_out > gpu->kernels;
+    sb_text_format(text, ": copies in %d %%, kernels %d %%, copies out %d %%; %s would help",
+                   percent(gpu->copies_in / all), percent(gpu->kernels / all),
+                   percent(gpu->copies_out / all),
+                   bus ? "fewer columns, or --device=cpu," : "more GPUs");
+}
+
+// A task that waits for its launch holds cpus all the while: where GPUs are busy they are named.
 static bool explain_busy(const Bound *bound, Text *text) {
-    const BoundResource *cpus = &bound->resources[0], *best = cpus;
-    for (uint32_t i = 1; i < bound->resource_count; i++)
-        if (share(bound, &bound->resources[i]) > share(bound, best)) best = &bound->resources[i];
+    const BoundResource *cpus = &bound->resources[0], gpu = gpus(bound), dear = busiest(bound);
+    const BoundResource *best = share(bound, &dear) > share(bound, cpus) ? &dear : cpus;
+    if (share(bound, &gpu) >= BUSY) best = &gpu;
     if (share(bound, best) < BUSY) return false;
     const BoundStage *stage = greatest(bound, cpu_seconds);
     sb_text_format(text, "%.*s busy %d %%", (int)best->name.len, best->name.ptr,
                    percent(share(bound, best)));
-    if (best == cpus) {
+    if (best->name.ptr == GPU) {
+        add_gpu(bound, text);
+    } else if (best == cpus) {
         sb_text_str(text, ": ");
         add_bottleneck(text, bound, stage);
         double part = bound->step.ptr ? bound->step_share : stage->cpus / cpus->used;

@@ -16,6 +16,12 @@ typedef struct BoundResource {
     double used;      // Seconds times amount.
 } BoundResource;
 
+// GPUs that the job has, as one more resource. Seconds of all of them.
+typedef struct BoundGpu {
+    uint32_t count;
+    double   busy, copies_in, kernels, copies_out;  // The first: at any of the others.
+} BoundGpu;
+
 typedef struct BoundStage {
     SbStr  label;
     double at_work;   // Seconds in which a task of it ran.
@@ -34,6 +40,7 @@ typedef struct Bound {
     uint32_t stage_count;
     SbStr  step;              // The step that took most processor time; nullptr: what steps took
                               // is not known, or too little of it is.
+    BoundGpu gpu;
     double step_share;        // The step's share of all that tasks took.
 } Bound;
 

@@ -1,5 +1,6 @@
 #include "runtime/observe/metrics.h"
 
+#include "runtime/observe/gpu_figures.h"
 #include "runtime/observe/progress.h"
 #include "runtime/observe/stage_times.h"
 #include "runtime/observe/watch.h"
@@ -165,6 +166,7 @@ void metrics_prometheus(const SbJob *what, const JobMachine *machine, JobFigures
     add_stages(what, watch, text);
     add_times(what, watch, text);
     add_resources(what, machine, watch, text);
+    gpu_figures_metrics(machine->gpu, text);
     worker_figures_metrics(figures->workers, machine->workers.count, text);
 }
 
@@ -299,6 +301,7 @@ void metrics_now(const SbJob *what, const JobMachine *machine, JobFigures *figur
     sb_text_str(text, "]");
     slots_now(machine, watch, text);
     resources_now(what, machine, watch, text);
+    gpu_figures_json(machine->gpu, seconds(watch_elapsed_ns(watch)), text);
     worker_figures_json(figures->workers, machine->workers.count, text);
     spans_now(watch, spans, text);
     if (watch->keeps_rows) watch_add_rows(watch, text);

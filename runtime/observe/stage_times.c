@@ -1,6 +1,6 @@
 #include "runtime/observe/stage_times.h"
 
-#include "runtime/observe/bound.h"
+#include "runtime/observe/gpu_figures.h"
 #include "runtime/observe/sample.h"
 #include "runtime/observe/watch.h"
 #include "runtime/report.h"
@@ -100,7 +100,8 @@ static void explain(const SbJob *what, const JobMachine *machine, const Watch *w
     Bound bound = {.seconds = seconds(watch_elapsed_ns(watch)),
                    .threads = machine->pool.parallel.threads, .resources = resources,
                    .resource_count = what->resource_count + 1, .stages = stages,
-                   .stage_count = what->stage_count};
+                   .stage_count = what->stage_count,
+                   .gpu = gpu_figures_bound(machine->gpu)};
     if (names_step(times, &resources[0])) {
         bound.step = what->steps[times->most].label;
         bound.step_share = times->seconds[times->most] / times->all;
@@ -166,6 +167,7 @@ void stage_times_print(const SbJob *what, const JobMachine *machine, const JobFi
     StepTimes times = step_times(what, figures->samples);
     sb_text_str(text, "\n");
     print_steps(what, &times, text);
+    gpu_figures_print(machine->gpu, seconds(watch_elapsed_ns(watch)), text);
     sb_text_str(text, "bound: ");
     explain(what, machine, watch, &times, text);
     sb_text_str(text, "\n");
@@ -231,6 +233,7 @@ void stage_times_json(const SbJob *what, const JobMachine *machine, const JobFig
     }
     StepTimes times = step_times(what, figures->samples);
     steps_json(what, &times, text);
+    gpu_figures_json(machine->gpu, seconds(watch_elapsed_ns(watch)), text);
     sb_text_str(text, ",\"bound\":");
     Text bound = {0};
     explain(what, machine, watch, &times, &bound);

@@ -44,6 +44,21 @@ static void name_slots(Trace *trace, uint32_t first, uint32_t count) {
     }
 }
 
+// GPUs are numbered after the workers.
+static uint32_t gpu_process_number(const Trace *trace, uint32_t gpu) {
+    return trace->machine->workers.count + 1 + gpu;
+}
+
+static void name_gpu(Trace *trace, uint32_t gpu) {
+    GpuFigures figures = gpu_figures(trace->machine->gpu, gpu);
+    Text name = {0};
+    sb_text_add_json(&name, figures.name, (int64_t)strnlen(figures.name, sizeof figures.name));
+    begin_of_process(trace, "M", gpu_process_number(trace, gpu), 0);
+    fprintf(trace->file, ",\"name\":\"process_name\",\"args\":{\"name\":\"gpu %u: %.*s}}", gpu,
+            (int)name.len - 1, name.ptr + 1);
+    sb_text_close(&name);
+}
+
 bool trace_is_one(const char *path) {
     char bytes[sizeof beginning - 1];
     FILE *file = fopen(path, "re");
@@ -72,6 +87,7 @@ bool trace_open(Trace *trace, const char *path, Trouble *trouble) {
         name_track(trace, "process_name", first, name);
         name_slots(trace, first, workers->threads);
     }
+    for (uint32_t g = 0; g < gpu_count(trace->machine->gpu); g++) name_gpu(trace, g);
     trace->losses = calloc(3 * (size_t)workers->count + 1, sizeof *trace->losses);
     trace->restarts = trace->losses ? trace->losses + workers->count : nullptr;
     trace->verdicts = trace->losses ? trace->restarts + workers->count : nullptr;
@@ -146,16 +162,41 @@ static void add_workers(Trace *trace) {
     }
 }
 
+static void add_launch(Trace *trace, const GpuSpan *span) {
+    static const char *const names[GPU_WORKS] = {"copies in", "kernels", "copies out"};
+    SbStr label = trace->what->stages[span->stage].label;
+    Text stage = {0};
+    sb_text_add_json(&stage, label.ptr, label.len);
+    for (int w = 0; w < GPU_WORKS; w++) {
+        begin_of_process(trace, "X", gpu_process_number(trace, span->gpu), span->slot);
+        fprintf(trace->file,
+                ",\"name\":\"%s\",\"cat\":\"gpu\",\"ts\":%.3f,\"dur\":%.3f,\"args\":{"
+                "\"stage\":%.*s,\"rows\":%lld}}", names[w], micros(trace, span->marks_ns[w]),
+                (double)(span->marks_ns[w + 1] - span->marks_ns[w]) / 1e3, (int)stage.len,
+                stage.ptr, (long long)span->rows);
+    }
+    sb_text_close(&stage);
+}
+
+static void add_launches(Trace *trace) {
+    GpuSpans spans = gpu_take_spans(trace->machine->gpu);
+    for (uint32_t i = 0; i < spans.count; i++) add_launch(trace, &spans.items[i]);
+    trace->gpu_lost = spans.lost;
+    free(spans.items);
+}
+
 void trace_add(Trace *trace, const WatchSpans *spans) {
     if (!trace->file) return;
     for (uint32_t i = 0; i < spans->count; i++) add_span(trace, &spans->items[i]);
+    add_launches(trace);
     add_counters(trace);
     add_workers(trace);
 }
 
 bool trace_close(Trace *trace, int64_t lost) {
     if (!trace->file) return true;
-    fprintf(trace->file, "\n],\"otherData\":{\"spans_lost\":%lld}}\n", (long long)lost);
+    fprintf(trace->file, "\n],\"otherData\":{\"spans_lost\":%lld}}\n",
+            (long long)(lost + trace->gpu_lost));
     bool good = !ferror(trace->file);
     good = fclose(trace->file) == 0 && good;
     trace->file = nullptr;

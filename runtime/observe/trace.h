@@ -2,7 +2,8 @@
 //
 // It has a process for this one and for each worker, a track for each thread, a span for each piece
 // of work, and memory as a counter. An arrow leads from the task that made rows to the work that
-// read or wrote them. The thread of control writes the trace.
+// read or wrote them. A GPU is a process too, with a track for each slot: each launch is a span
+// for copies in, one for kernels and one for copies out. The thread of control writes the trace.
 #ifndef SBC_RUNTIME_TRACE_H
 #define SBC_RUNTIME_TRACE_H
 
@@ -18,7 +19,7 @@ typedef struct Trace {
     const WorkerFigures *workers;   // nullptr: there are none.
     // By worker, as the trace says so far.
     int64_t   *losses, *restarts, *verdicts;
-    int64_t    events;
+    int64_t    events, gpu_lost;    // The second: spans of launches.
     uint64_t   arrows;
 } Trace;
 

@@ -12,6 +12,7 @@
 //   $FAKE_CUDA_HANG=N   launch N of a process never ends
 //   $FAKE_CUDA_ONCE     a file: where it is there, launches neither fail nor hang; the first that
 //                       does makes it
+//   $FAKE_CUDA_COPY_US, $FAKE_CUDA_KERNEL_US  how long each copy and each kernel takes at least
 //   $FAKE_CUDA_LOG      gets a line for each launch, with the number of its GPU
 //
 // It proves which calls a job makes, with what sizes and in what order. It proves nothing of speed.
@@ -22,10 +23,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MEMORY = 2, INVALID = 1, NOT_FOUND = 500, ILLEGAL = 700, GUARD = 256, BLOCKS_MAX = 1024,
-       STREAMS_MAX = 256, DEEDS_MAX = 64 };
+       STREAMS_MAX = 256, DEEDS_MAX = 64, NOT_READY = 600 };
 
 static struct { char *memory; size_t bytes; } blocks[BLOCKS_MAX];
 static size_t taken;
@@ -150,8 +152,14 @@ EXPORT int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
 
 // ---- streams ------------------------------------------------------------------------------------
 
-// What a stream has still to do: a copy or a fill, or a launch.
+typedef struct Event {
+    long long at_ns;
+    int       waits;   // Streams in which it stands and that have not come to it.
+} Event;
+
+// What a stream has still to do: a copy or a fill, a launch, or an event.
 typedef struct Deed {
+    Event      *event;
     char       *to;
     const char *from;
     size_t      bytes;
@@ -219,6 +227,37 @@ EXPORT int cuMemsetD8Async(uint64_t at, unsigned char byte, size_t count, void *
     return deed ? 0 : INVALID;
 }
 
+EXPORT int cuEventCreate(void **event, unsigned flags) {
+    *event = calloc(1, sizeof(Event));  // Until the process ends.
+    return flags || !*event ? INVALID : 0;
+}
+EXPORT int cuEventRecord(void *event, void *stream) {
+    pthread_mutex_lock(&lock);
+    Deed *deed = event ? add(stream) : NULL;
+    if (deed) deed->event = event;
+    if (deed) deed->event->waits++;
+    pthread_mutex_unlock(&lock);
+    return deed ? 0 : INVALID;
+}
+EXPORT int cuEventElapsedTime(float *milliseconds, const Event *from, const Event *to) {
+    pthread_mutex_lock(&lock);
+    int error = !from->at_ns || !to->at_ns ? INVALID : from->waits || to->waits ? NOT_READY : 0;
+    if (!error) *milliseconds = (float)((double)(to->at_ns - from->at_ns) / 1e6);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static long long now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void take_time(const char *variable) {
+    const char *least = getenv(variable);
+    if (least) usleep((unsigned)atoi(least));
+}
+
 // Does launch `number` do what the variable says? Where it is done once only, the first one does.
 static int befalls(const char *variable, int number) {
     const char *at = getenv(variable), *once = getenv("FAKE_CUDA_ONCE");
@@ -230,13 +269,19 @@ static int befalls(const char *variable, int number) {
 }
 
 static void do_deed(const Deed *deed) {
-    if (deed->launch) {
+    if (deed->event) {
+        deed->event->at_ns = now_ns();
+        deed->event->waits--;
+    } else if (deed->launch) {
+        take_time("FAKE_CUDA_KERNEL_US");
         if (befalls("FAKE_CUDA_FAIL", deed->number)) broken = ILLEGAL;  // It sticks to the context.
         if (befalls("FAKE_CUDA_HANG", deed->number)) for (;;) pause();
         if (!broken)
             deed->launch(deed->arguments, deed->blocks, deed->lanes, (unsigned)deed->number);
-    } else if (deed->from) memcpy(deed->to, deed->from, deed->bytes);
-    else memset(deed->to, deed->byte, deed->bytes);
+    } else if (deed->from) {
+        take_time("FAKE_CUDA_COPY_US");
+        memcpy(deed->to, deed->from, deed->bytes);
+    } else memset(deed->to, deed->byte, deed->bytes);
 }
 EXPORT int cuStreamSynchronize(void *stream) {
     pthread_mutex_lock(&lock);

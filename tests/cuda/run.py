@@ -20,6 +20,7 @@ of memory or of speed. --update writes the counts anew.
 import array
 import ctypes
 import fcntl
+import http.client
 import json
 import math
 import os
@@ -530,6 +531,89 @@ def check_wide(nvrtc):
             raise Wrong("long rows: no launch, or other bytes")
 
 
+SHARES = """param output: str = "out.jsonl"
+range(20000) | derive v = f32(i) | repartition rows 1000 | on gpu { derive x = exp(v / 1000.0) } | write jsonl(output)
+"""
+
+
+def read_metrics(process):
+    """What a job that runs serves, once it has launched: (Prometheus text, the newest event)."""
+    url = re.search(r"http://([\d.]+):(\d+)/", process.stderr.readline())
+    while True:
+        answers = []
+        for path in ("/metrics", "/events"):
+            connection = http.client.HTTPConnection(url[1], int(url[2]), timeout=10)
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answers.append("".join(answer.readline().decode() for _ in range(6)) if path == "/events" else answer.read().decode())
+            connection.close()
+        now = json.loads(re.findall(r"^data: (.*)$", answers[1], re.M)[-1])
+        if now.get("gpus") and now["gpus"][0]["launches"] > 2:
+            return answers[0], now
+
+
+def check_shares(nvrtc):
+    """Kernels and copies that take known times show in all figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "shares.sbd").write_text(SHARES)
+        compile_host(run(SBC, folder / "shares.sbd", "--dump=cuda").stdout, folder)
+        make_driver(folder)
+        done = run(SBC, folder / "shares.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
+        if done.returncode:
+            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_DEVICES": "2",
+               "FAKE_CUDA_COPY_US": "2000", "FAKE_CUDA_KERNEL_US": "5000"}
+        command = [folder / "job", f"--output={name}/out.jsonl", "--overwrite", "--threads=2", "--device=gpu", "--progress=none"]
+
+        def job(*options, **settings):
+            done = run(*command, *options, env={**env, **settings})
+            if done.returncode:
+                raise Wrong(f"shares: exit {done.returncode}: {done.stderr[:2000]}")
+            return done.stderr
+
+        figures = json.loads(job("--stats=json", f"--trace={name}/trace.json").splitlines()[-1])
+        if len(figures["gpus"]) != 2 or sum(gpu["rows"] for gpu in figures["gpus"]) != 20000:
+            raise Wrong(f"shares: {figures['gpus']}")
+        for gpu in figures["gpus"]:
+            n = gpu["launches"]
+            parts = gpu["copies_in"], gpu["kernels"], gpu["copies_out"]
+            good = n > 2 and gpu["kernels"] >= 0.0049 * n and gpu["copies_in"] >= 0.0019 * n and gpu["copies_out"] >= 0.0038 * n
+            # The driver runs one stream at a time, so that the parts add up to all.
+            good = good and abs(sum(parts) - gpu["busy"]) < 0.002 * n and gpu["busy"] <= gpu["seconds"] <= figures["seconds"]
+            if not good or abs(gpu["busy"] + gpu["gaps"] - gpu["seconds"]) > 1e-5:
+                raise Wrong(f"shares: {gpu}")
+        events = json.loads((folder / "trace.json").read_text())["traceEvents"]
+        gpus = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name" and e["pid"] > 1}
+        if sorted(gpus.values()) != [f"gpu {g}: fake device {g}, sm_90" for g in (0, 1)]:
+            raise Wrong(f"the trace has {gpus}")
+        spans = [e for e in events if e.get("cat") == "gpu"]
+        kernels = [e for e in spans if e["name"] == "kernels"]
+        if len(spans) != 3 * len(kernels) or len(kernels) != sum(gpu["launches"] for gpu in figures["gpus"]):
+            raise Wrong(f"the trace has {len(spans)} spans, {len(kernels)} of kernels")
+        for span in spans:
+            least = {"kernels": 4900, "copies in": 1900, "copies out": 3800}[span["name"]]
+            if span["pid"] not in gpus or span["ts"] < 0 or span["dur"] < least or span["args"]["stage"] != "derive x = exp(v / 1000.0)":
+                raise Wrong(f"the trace has {span}")
+        table = job("--stats")
+        if not re.search(r"^gpu +busy +copies in +kernels +copies out +gaps +launches +rows", table, re.M) or \
+                not re.search(r"^1: fake device 1, sm_90 +\d+ % +\d+ % +\d+ % +\d+ % +\d+ % +\d+ +[\d,]+ ", table, re.M):
+            raise Wrong(f"the table: {table}")
+        bound = json.loads(job("--stats=json", FAKE_CUDA_KERNEL_US="40000", FAKE_CUDA_DEVICES="1").splitlines()[-1])["bound"]
+        if not re.fullmatch(r"gpu busy \d+ %: copies in \d+ %, kernels \d+ %, copies out \d+ %; more GPUs would help", bound):
+            raise Wrong(f"the bound: {bound}")
+        slow = {**env, "FAKE_CUDA_KERNEL_US": "100000"}
+        with subprocess.Popen([*command, "--metrics=0"], env=slow, stderr=subprocess.PIPE, text=True) as process:
+            text, now = read_metrics(process)
+            process.communicate(timeout=60)
+        metrics = {m: re.findall(rf'^{m}\{{gpu="(\d)"[^}}]*\}} (\S+)$', text, re.M) for m in
+                   ("sbc_gpu_up", "sbc_gpu_launches_total", "sbc_gpu_rows_total", "sbc_gpu_in_bytes_total", "sbc_gpu_out_bytes_total",
+                    "sbc_gpu_busy_seconds_total", "sbc_gpu_work_seconds_total")}
+        if any(len(found) != (6 if "work" in m else 2) for m, found in metrics.items()) or \
+                any(float(value) <= 0 for m in metrics for _, value in metrics[m] if "launches" in m) or len(now["gpus"]) != 2:
+            raise Wrong(f"what is served: {metrics}, {now['gpus']}")
+
+
 def check_division():
     """Constant divisors, for all significands of the dividend."""
     with tempfile.TemporaryDirectory() as folder:
@@ -573,7 +657,10 @@ def main():
     if not nvrtc:
         print(f"skip NVRTC: {why}")
     passed = failed = skipped = 0
-    for part in ([check_division] + ([lambda: check_wide(nvrtc)] if nvrtc else [])) if not words else []:
+    alone = {"division": check_division}
+    if nvrtc:
+        alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc)}
+    for part in [part for name, part in alone.items() if not words or words[0] == name]:
         try:
             part()
             passed += 1
@@ -601,7 +688,7 @@ def main():
                 failed += 1
                 print(f"FAIL {case.stem} {name}: {wrong}\n  alone: tests/cuda/run.py {case.stem}")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed or not cases else 0
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 // The watch over threads and stages, and what follows from its figures.
+#include "runtime/device/busy_time.h"
 #include "runtime/observe/bound.h"
 #include "runtime/report/log.h"
 #include "runtime/report/table.h"
@@ -16,6 +17,18 @@ static void bounded_by(const BoundResource *resources, uint32_t resource_count,
     bound_explain(&(Bound){.seconds = 100, .threads = 8, .resources = resources,
                            .resource_count = resource_count, .stages = stages,
                            .stage_count = stage_count},
+                  &text);
+    sb_text_add(&text, "", 1);
+    CHECK_SAYS(strcmp(text.ptr, expected) == 0, "%s", text.ptr);
+    sb_text_close(&text);
+}
+
+// The same of one that has two GPUs besides.
+static void bounded_with_gpus(const BoundResource *cpus, const BoundStage *stages,
+                              BoundGpu gpu, const char *expected) {
+    Text text = {0};
+    bound_explain(&(Bound){.seconds = 100, .threads = 8, .resources = cpus, .resource_count = 1,
+                           .stages = stages, .stage_count = 1, .gpu = gpu},
                   &text);
     sb_text_add(&text, "", 1);
     CHECK_SAYS(strcmp(text.ptr, expected) == 0, "%s", text.ptr);
@@ -58,6 +71,48 @@ static void what_a_job_waits_for(void) {
     bounded_by(&cpus, 1, stages, 2,
                "sorting and merging after sort x took 30.0 thread seconds while little else could "
                "run");
+}
+
+static void a_gpu_bounds_a_job(void) {
+    const BoundStage read = {.label = {"read", 4}, .at_work = 100, .cpus = 700};
+    const BoundResource busy = CPUS(800), idle = CPUS(80);
+    bounded_with_gpus(&busy, &read, (BoundGpu){2, 190, 50, 180, 60},
+                      "gpu busy 95 %: copies in 25 %, kernels 90 %, copies out 30 %; more GPUs "
+                      "would help");
+    bounded_with_gpus(&idle, &read, (BoundGpu){2, 190, 50, 180, 60},
+                      "gpu busy 95 %: copies in 25 %, kernels 90 %, copies out 30 %; more GPUs "
+                      "would help");
+    bounded_with_gpus(&idle, &read, (BoundGpu){2, 190, 50, 80, 180},
+                      "gpu busy 95 %: copies in 25 %, kernels 40 %, copies out 90 %; fewer "
+                      "columns, or --device=cpu, would help");
+    bounded_with_gpus(&busy, &read, (BoundGpu){2, 80, 50, 20, 30},
+                      "gpu idle 60 %: read is the bottleneck; 12 more cpus would saturate it");
+    bounded_with_gpus(&busy, &read, (BoundGpu){2, 4, 1, 1, 3},
+                      "cpus busy 100 %: read takes 88 % of that; more cpus would help");
+}
+
+// Streams work beside each other, and their spans come out of order.
+static void time_of_several_streams(void) {
+    BusyTime busy = {0};
+    busy_add(&busy, 10, 20);
+    busy_add(&busy, 15, 30);
+    busy_add(&busy, 40, 50);
+    CHECK(busy_ns(&busy) == 30);
+    busy_add(&busy, 32, 35);
+    busy_add(&busy, 5, 12);
+    CHECK(busy_ns(&busy) == 38 && busy.count == 3);
+    busy_add(&busy, 25, 45);
+    CHECK(busy_ns(&busy) == 45 && busy.count == 1);
+    busy_add(&busy, 60, 60);
+    CHECK(busy_ns(&busy) == 45);
+    for (int64_t i = 0; i < 1000; i++) {
+        int64_t at = 100 + 10 * (i ^ 1);  // Pairs in wrong order.
+        busy_add(&busy, at, at + 4);
+        busy_add(&busy, at + 2, at + 7);
+    }
+    CHECK(busy_ns(&busy) == 45 + 7 * 1000 && busy.count < BUSY_SPANS);
+    busy_add(&busy, 0, 100);  // Much too late: what it covers is settled.
+    CHECK(busy_ns(&busy) == 45 + 7 * 1000);
 }
 
 static void states_add_up_to_the_time(void) {
@@ -171,6 +226,8 @@ static void tables_have_columns(void) {
 static const UnitTest tests[] = {
     {"what_bounds_a_job", what_bounds_a_job},
     {"what_a_job_waits_for", what_a_job_waits_for},
+    {"a_gpu_bounds_a_job", a_gpu_bounds_a_job},
+    {"time_of_several_streams", time_of_several_streams},
     {"states_add_up_to_the_time", states_add_up_to_the_time},
     {"rows_at_work_count_and_never_fall", rows_at_work_count_and_never_fall},
     {"work_is_counted_by_kind", work_is_counted_by_kind},
