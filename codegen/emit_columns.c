@@ -8,6 +8,7 @@
 // The function is small and has one loop, which codegen/target.c gives to LLVM's vectoriser. What
 // rows after it need is found by emitting them first: each value that they ask for becomes an
 // array, of the stage's frame, and a parameter of the function.
+#include "codegen/emit_scan.h"
 #include "codegen/emit_stage.h"
 
 #include "stdlib/aggregate.h"
@@ -133,6 +134,13 @@ static Val emit_places(Emit *e, ColumnEmit *c, Val count) {
     return places;
 }
 
+// Of the row at a place in the chunk.
+static Val number_at(Emit *e, Val first, Val at) {
+    Val far = at;
+    if (stage_stride(e) > 1) far = LLVMBuildMul(e->b, at, emit_i64(e, stage_stride(e)), "");
+    return LLVMBuildAdd(e->b, first, far, "number");
+}
+
 // Pushes the rows that are kept through the rest of the stage, then goes to `done`.
 static void push_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block done) {
     Val places = c->filter_count ? emit_places(e, c, chunk->count) : nullptr;
@@ -149,10 +157,10 @@ static void push_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block done) {
     if (places)
         c->at = LLVMBuildZExt(e->b, emit_load(e, e->i16, emit_index(e, e->i16, places, i), ""),
                               e->i64, "at");
-    Val number = LLVMBuildAdd(e->b, chunk->first, c->at, "number");
+    Val number = number_at(e, chunk->first, c->at);
     emit_store(e, number, chunk->row);
     stage_rewind(e);
-    stage_push_root(e, stage_range_row(e, number), c->part->filter_count, next);
+    stage_push_root(e, stage_number_row(e, number), c->part->filter_count, next);
     emit_at(e, next);
     emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), next);
     stage_row_border(e, head);
@@ -245,7 +253,8 @@ static Val call_loop(Emit *e, const ColumnEmit *c, Val first, Val count) {
 // have kept that row, so it does not matter whether it comes once more.
 static void leave_early(Emit *e, const ColumnEmit *c, const Chunk *chunk, Block early, Block to) {
     emit_at(e, early);
-    Val behind = LLVMBuildSub(e->b, emit_load(e, e->i64, chunk->row, ""), chunk->first, "");
+    Val far = LLVMBuildSub(e->b, emit_load(e, e->i64, chunk->row, ""), chunk->first, "");
+    Val behind = LLVMBuildExactSDiv(e->b, far, emit_i64(e, stage_stride(e)), "");
     call_loop(e, c, chunk->first, LLVMBuildAdd(e->b, behind, emit_i64(e, 1), ""));
     count_filtered(e, c);
     emit_jump(e, to);
@@ -350,7 +359,7 @@ static void lane_project(Emit *e, Loop *loop, Frame *frame, uint32_t member) {
 
 static void lane_members(Emit *e, Loop *loop, Val number) {
     const ColumnPart *part = loop->columns->part;
-    Frame *frame = stage_range_row(e, number);
+    Frame *frame = stage_number_row(e, number);
     loop->frames[0] = frame;
     for (uint32_t i = 0; i < part->filter_count; i++) {
         const PreFilter *filter = &frame->op->source.filters[i];
@@ -439,6 +448,7 @@ void stage_column_loop(Emit *e, ColumnEmit *c) {
     Val first = LLVMGetParam(e->fn, PARAM_FIRST), count = LLVMGetParam(e->fn, PARAM_COUNT);
     Block body = emit_block(e, "column_row"), done = emit_block(e, "done");
     emit_at(e, e->entry);
+    if (e->stage->text) e->stage->text = text_open(e, e->stage->text->op);
     emit_jump(e, body);
     emit_at(e, body);
     loop.at = emit_phi(e, e->i64, "at");
@@ -449,7 +459,7 @@ void stage_column_loop(Emit *e, ColumnEmit *c) {
         loop.counters[i] = emit_phi(e, e->i64, "filtered");
         emit_phi_add(loop.counters[i], emit_i64(e, 0), e->entry);
     }
-    lane_members(e, &loop, LLVMBuildAdd(e->b, first, loop.at, "number"));
+    lane_members(e, &loop, number_at(e, first, loop.at));
     store_lanes(e, &loop);
     Val now = lanes.raised ? LLVMBuildOr(e->b, raised, lanes.raised, "") : raised;
     Val next = LLVMBuildAdd(e->b, loop.at, emit_i64(e, 1), "");

@@ -1,5 +1,7 @@
-// Stages over rows in memory: what a breaker finished, records of a source, a range of numbers.
+// Stages over rows in memory: what a breaker finished, records of a source, a range of numbers, and
+// text whose rows have one width. Numbers of the latter are places in the text.
 #include "codegen/emit_part.h"
+#include "codegen/emit_scan.h"
 #include "codegen/emit_stage.h"
 
 #include <stdio.h>
@@ -156,6 +158,26 @@ typedef struct RowLoop {
     Chunk chunk;
 } RowLoop;
 
+int64_t stage_stride(const Emit *e) {
+    return e->stage->text ? text_width(e->stage->text->op) : 1;
+}
+
+// Rows from one number to another.
+static Val rows_between(Emit *e, Val from, Val to) {
+    return LLVMBuildSDiv(e->b, LLVMBuildSub(e->b, to, from, ""), emit_i64(e, stage_stride(e)), "");
+}
+
+// A file of rows of one width that is cut short ends in less than a row, which is none.
+static void leave_cut_row(Emit *e, Val count, Val end, const RowLoop *loop) {
+    if (stage_stride(e) == 1) return;
+    Block cut = emit_block(e, "cut_row"), whole = emit_block(e, "whole_rows");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, count, emit_i64(e, 0), ""), whole, cut);
+    emit_at(e, cut);
+    emit_store(e, end, e->stage->cursor);
+    emit_jump(e, loop->done);
+    emit_at(e, whole);
+}
+
 // Rows cursor..end in blocks: `body` is entered for each, and goes on at `next`.
 static RowLoop begin_loop(Emit *e) {
     StageEmit *s = e->stage;
@@ -171,10 +193,12 @@ static RowLoop begin_loop(Emit *e) {
     Val first = emit_load(e, e->i64, s->cursor, "first");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, first, end, ""), some, loop.done);
     emit_at(e, some);
-    Val left = LLVMBuildSub(e->b, end, first, "");
+    Val left = rows_between(e, first, end), stride = emit_i64(e, stage_stride(e));
     Val small = LLVMBuildICmp(e->b, LLVMIntSLT, left, emit_i64(e, BLOCK_ROWS), "");
     Val count = LLVMBuildSelect(e->b, small, left, emit_i64(e, BLOCK_ROWS), "");
-    Val last = LLVMBuildAdd(e->b, first, count, "");
+    leave_cut_row(e, count, end, &loop);
+    loop.begin = emit_here(e);
+    Val last = LLVMBuildAdd(e->b, first, LLVMBuildMul(e->b, count, stride, ""), "");
     loop.chunk = (Chunk){first, count, row, rows, behind};
     emit_at(e, rows);
     emit_jump(e, head);
@@ -184,7 +208,7 @@ static RowLoop begin_loop(Emit *e) {
     emit_store(e, loop.number, row);
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, loop.number, last, ""), loop.body, behind);
     emit_at(e, loop.next);
-    emit_phi_add(loop.number, LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), ""), loop.next);
+    emit_phi_add(loop.number, LLVMBuildAdd(e->b, loop.number, stride, ""), loop.next);
     stage_row_border(e, head);
     emit_at(e, behind);
     emit_store(e, last, s->cursor);
@@ -198,10 +222,10 @@ static RowLoop begin_loop(Emit *e) {
         if (!leaves[i]) continue;
         emit_at(e, leaves[i]);
         Val taken = emit_load(e, e->i64, row, "");
-        if (leaves[i] != s->inside) taken = LLVMBuildAdd(e->b, taken, emit_i64(e, 1), "");
+        if (leaves[i] != s->inside) taken = LLVMBuildAdd(e->b, taken, stride, "");
         emit_store(e, taken, s->cursor);
         if (s->stage->kind == STAGE_SCAN)
-            stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
+            stage_count(e, root->step, SB_MADE, rows_between(e, first, taken));
         if (leaves[i] == stop) emit_jump(e, s->stop);
         else if (leaves[i] == s->full || leaves[i] == s->inside) stage_leave_full(e);
         else stage_leave(e, SB_STAGE_DONE);
@@ -234,6 +258,7 @@ void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next) {
     e->faults = &target;
     e->faults_fail = e->plan->fails[frame->op->id.i];
     if (s->stage->kind == STAGE_SCAN) stage_judge_filters(e, frame, filter, next);
+    if (frame->text) text_judge_columns(e, frame);
     if (frame->load == load_group) judge_results(e, frame, &results);
     stage_push(e, frame, next);
     part_join(e, depth);
@@ -291,7 +316,8 @@ void stage_loop_entries(Emit *e) {
     push_entry(e, entries, right, &loop);
 }
 
-Frame *stage_range_row(Emit *e, Val number) {
+Frame *stage_number_row(Emit *e, Val number) {
+    if (e->stage->text) return text_row_at(e, number);
     Frame *frame = frame_new(e, graph_op_at(e->graph, e->stage->stage->root), nullptr, nullptr);
     frame->number = number;
     set_loader(e, frame);
@@ -302,13 +328,23 @@ Frame *stage_range_row(Emit *e, Val number) {
     return frame;
 }
 
-struct ColumnEmit *stage_loop_range(Emit *e) {
+struct ColumnEmit *stage_loop_numbers(Emit *e) {
+    StageEmit *s = e->stage;
+    const Op *root = graph_op_at(e->graph, s->stage->root);
+    if (text_width(root)) s->text = text_open(e, root);
     RowLoop loop = begin_loop(e);
     emit_at(e, loop.body);
     stage_rewind(e);
-    stage_push_root(e, stage_range_row(e, loop.number), 0, loop.next);
+    stage_push_root(e, stage_number_row(e, loop.number), 0, loop.next);
     emit_at(e, loop.begin);
-    if (e->stage->stage->columns.op_count) return stage_columns(e, &loop.chunk);
-    emit_jump(e, loop.chunk.rows);
-    return nullptr;
+    if (!s->stage->columns.op_count) {
+        emit_jump(e, loop.chunk.rows);
+        return nullptr;
+    }
+    if (s->text) {
+        Block plain = emit_block(e, "plain");
+        emit_branch(e, text_format_of(&root->source)->plain(e, s->text), plain, loop.chunk.rows);
+        emit_at(e, plain);
+    }
+    return stage_columns(e, &loop.chunk);
 }

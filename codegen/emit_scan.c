@@ -37,37 +37,63 @@ static Val identify_text(Emit *e, Frame *frame) {
                       arg(LLVMBuildZExt(e->b, file, e->i64, "")), arg(offset));
 }
 
-static TextRow *open_row(Emit *e, const Op *op) {
+TextRow *text_open(Emit *e, const Op *op) {
     TextRow *row = arena_new_of(e->arena, TextRow);
     row->op = op;
     row->text = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.text), "text");
-    row->index = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.index), "index");
-    row->starts = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, starts), "starts");
-    row->ends = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, ends), "ends");
     text_format_of(&op->source)->open(e, row);
     return row;
 }
 
-// Filters directly after the read come first, each with the columns that it asks for; then all
-// that count as read are judged, in type order.
-static void judge_row(Emit *e, Frame *frame, Block next) {
+static TextRow *open_indexed(Emit *e, const Op *op) {
+    TextRow *row = text_open(e, op);
+    row->index = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.index), "index");
+    row->starts = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, starts), "starts");
+    row->ends = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, ends), "ends");
+    return row;
+}
+
+int64_t text_width(const Op *op) {
+    const TextFormat *format = op->kind == OP_SOURCE ? text_format_of(&op->source) : nullptr;
+    return format && format->width ? format->width(op) : 0;
+}
+
+static Frame *text_frame(Emit *e, TextRow *row) {
+    Frame *frame = frame_new(e, row->op, nullptr, nullptr);
+    frame->text = row;
+    frame->load = load_column;
+    frame->reloads = column_reloads;
+    frame->identify = identify_text;
+    return frame;
+}
+
+Frame *text_row_at(Emit *e, Val begin) {
+    TextRow *row = arena_new_of(e->arena, TextRow);
+    *row = *e->stage->text;
+    row->begin = begin;
+    row->end = LLVMBuildAdd(e->b, begin, emit_i64(e, text_width(row->op)), "");
+    return text_frame(e, row);
+}
+
+void text_judge_columns(Emit *e, Frame *frame) {
     const SourceOp *source = &frame->op->source;
-    stage_judge_filters(e, frame, 0, next);
     if (row_is_wide(source)) wide_judge(e, frame);
     else
         for (uint32_t i = 0; i < source->column_count; i++)
             if (source->columns[i].read) frame_column(e, frame, i);
+}
+
+// Filters directly after the read come first, each with the columns that it asks for.
+static void judge_row(Emit *e, Frame *frame, Block next) {
+    stage_judge_filters(e, frame, 0, next);
+    text_judge_columns(e, frame);
     stage_push(e, frame, next);
 }
 
 static void emit_text_row(Emit *e, TextRow *row, Block next) {
     StageEmit *s = e->stage;
     text_format_of(&row->op->source)->begin_row(e, row);
-    Frame *frame = frame_new(e, row->op, nullptr, nullptr);
-    frame->text = row;
-    frame->load = load_column;
-    frame->reloads = column_reloads;
-    frame->identify = identify_text;
+    Frame *frame = text_frame(e, row);
     FaultTarget target;
     fault_target_open(e, &target, nullptr, false);
     size_t mark = emit_region_begin(e), depth = part_depth(e);
@@ -161,7 +187,7 @@ static void emit_counted_row(Emit *e, TextRow *row, Block next) {
 void stage_loop_text(Emit *e) {
     StageEmit *s = e->stage;
     const Op *op = graph_op_at(e->graph, s->stage->root);
-    TextRow *row = open_row(e, op);
+    TextRow *row = open_indexed(e, op);
     Val end = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.end), "end");
     Block block = emit_block(e, "block"), index = emit_block(e, "index"),
           head = emit_block(e, "row_head");

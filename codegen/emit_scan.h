@@ -30,6 +30,11 @@ typedef struct TextFormat {
                   uint32_t hidden);  // Of several columns; null: there are none.
     // By what the code for a type finds a column in the row; null: no row is wide.
     uint32_t (*number)(const TextRow *row, uint32_t column);
+    // Bytes of a row, where all rows have as many and lie side by side: nobody indexes them. Null:
+    // rows are indexed.
+    int64_t (*width)(const Op *op);
+    // Of such rows with values of one number each: can column loops load from this file, an i1?
+    Val (*plain)(Emit *e, const TextRow *row);
 } TextFormat;
 
 // array[index] of u32 as i64.
@@ -37,6 +42,14 @@ Val emit_offset_at(Emit *e, Val array, Val index);
 
 // Null: its rows are entries or numbers.
 const TextFormat *text_format_of(const SourceOp *source);
+// Bytes of a row of the source, as TextFormat.width has it; 0: rows are indexed, or are no text.
+int64_t text_width(const Op *source);
+// What a source's rows lie in, for the function that is emitted.
+TextRow *text_open(Emit *e, const Op *source);
+// The row that begins at a place of stage->text.
+Frame *text_row_at(Emit *e, Val begin);
+// Judges the columns of a row that count as read, in type order.
+void text_judge_columns(Emit *e, Frame *frame);
 
 // begin_row of the formats whose rows are lines.
 void text_begin_line(Emit *e, TextRow *row);

@@ -404,7 +404,7 @@ static struct ColumnEmit *loop_over_input(Emit *e) {
         stage_loop_entries(e);
         return nullptr;
     }
-    if (root->source.kind == SOURCE_RANGE) return stage_loop_range(e);
+    if (root->source.kind == SOURCE_RANGE || text_width(root)) return stage_loop_numbers(e);
     if (text_format_of(&root->source)) stage_loop_text(e);
     else stage_loop_entries(e);
     return nullptr;

@@ -37,6 +37,7 @@ typedef struct StageEmit {
     StepId   *way;         // Steps that have counted the row as SB_IN where the builder stands.
     size_t    way_count, way_cap;
     Val       column_site; // In a loop over columns: the site of the one it is at; null: no loop.
+    struct TextRow *text;  // Of rows of one width, which are known by their places in it.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
     bool      by_kernel;   // Rows are emitted whose leading steps a kernel has done.
     bool      asks;        // The function only says which keys rows look up: emit_ask.
@@ -78,10 +79,13 @@ Value kernels_load(Emit *e, Frame *frame, uint32_t column);
 // frame of the root operator and call stage_push.
 void stage_loop_text(Emit *e);
 void stage_loop_entries(Emit *e);
-struct ColumnEmit *stage_loop_range(Emit *e);
+// Rows that are known by a number alone: of a range, or the place in a text of rows of one width.
+struct ColumnEmit *stage_loop_numbers(Emit *e);
 // A row of `frame`, the root of the stage: its filters, from number `filter` on, and consumers.
 void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next);
-Frame *stage_range_row(Emit *e, Val number);     // The root of a stage over a range.
+// The root of such a stage at a number, and what it grows by from row to row.
+Frame *stage_number_row(Emit *e, Val number);
+int64_t stage_stride(const Emit *e);
 // After a row: leaves when the outputs hold a partition, else goes to `next`.
 void stage_row_border(Emit *e, Block next);
 // Leaves at s->full, cursor stored.
@@ -108,7 +112,7 @@ void stage_inside_border(Emit *e, const Inside *inside, Block next);
 void stage_inside_leave(Emit *e, const Inside *inside, Val number, Val place);
 void stage_inside_close(Emit *e, const Inside *inside);
 
-// Column loops (emit_columns.c). Chunks of the rows `first`..`first + count - 1`.
+// Column loops (emit_columns.c). Chunks of `count` rows from that with the number `first` on.
 typedef struct Chunk {
     Val   first, count;   // i64; count is not 0.
     Val   row;            // Slot: the number of the row that the stage is at.

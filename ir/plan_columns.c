@@ -30,8 +30,10 @@ typedef struct Search {
 } Search;
 
 static bool is_source_of_columns(const Graph *graph, const Stage *stage) {
-    return stage->kind == STAGE_SCAN &&
-           graph_op_at(graph, stage->root)->source.kind == SOURCE_RANGE;
+    if (stage->kind != STAGE_SCAN) return false;
+    const SourceOp *source = &graph_op_at(graph, stage->root)->source;
+    return source->kind == SOURCE_RANGE ||
+           (source->kind == SOURCE_FILES && source->format == FORMAT_NPY);
 }
 
 // ---- expressions ----

@@ -17,10 +17,13 @@ static void open_npy(Emit *e, TextRow *row) {
     *big = LLVMBuildICmp(e->b, LLVMIntNE, order, emit_i32(e, 0), "big");
 }
 
-static void index_npy(Emit *e, TextRow *row, Val pos, Val end) {
-    NpyRow layout = row_of_source(row->op);
-    emit_callv(e, "sb_npy_index", e->type_void, arg(row->index), arg(pos), arg(end),
-               arg(emit_i32(e, (uint32_t)npy_width(&layout))));
+static int64_t width_of(const Op *op) {
+    NpyRow layout = row_of_source(op);
+    return npy_width(&layout);
+}
+
+static Val is_plain(Emit *e, const TextRow *row) {
+    return LLVMBuildNot(e->b, *(Val *)row->own, "");
 }
 
 // Elements are read where they lie, unless the machine wants others.
@@ -44,7 +47,7 @@ static Value column_npy(Emit *e, Frame *frame, uint32_t) {
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = emit_load(e, bits, emit_index(e, e->i8, row->text, row->begin), "value");
     LLVMSetAlignment(value, 1);
-    if (type->size > 1) {
+    if (type->size > 1 && !e->lanes) {  // Loops over columns are for the machine's own order.
         Val swapped = emit_intrinsic(e, "llvm.bswap", &bits, 1, &value, 1);
         value = LLVMBuildSelect(e->b, *(Val *)row->own, swapped, value, "");
     }
@@ -83,8 +86,8 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
     return emit_offset(e, at, type->size);
 }
 
-static const TextFormat read_npy = {.open = open_npy, .index = index_npy,
-                                    .begin_row = text_begin_line, .column = column_npy};
+static const TextFormat read_npy = {.open = open_npy, .width = width_of, .plain = is_plain,
+                                    .column = column_npy};
 static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room", .row = put_value};
 
 const FormatEmit format_emit_npy = {&read_npy, &write_npy};

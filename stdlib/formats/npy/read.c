@@ -122,23 +122,6 @@ static void show(const Window *row, Text *out) {
     else show_value(layout.type, npy_value(layout.type, big, at), out);
 }
 
-// The rows of text[pos, end), as sb_lines_index says; what is left of a file that is cut short is
-// no row.
-void sb_npy_index(SbIndex *index, int64_t pos, int64_t end, uint32_t width);
-
-void sb_npy_index(SbIndex *index, int64_t pos, int64_t end, uint32_t width) {
-    sb_index_next(index);
-    int64_t rows = (end - pos) / width, most = index->rows_max;
-    if (index->ends_max < most) most = index->ends_max;
-    if (rows > most) rows = most;
-    for (int64_t i = 0; i < rows; i++) {
-        index->starts[i] = (uint32_t)(pos + i * width);
-        index->ends[i] = (uint32_t)(pos + (i + 1) * width);
-    }
-    index->rows = (uint32_t)rows;
-    index->next = rows > 0 ? pos + rows * width : end;
-}
-
 // `count` values of a row as they are on this machine: where they lie, if they can be used there,
 // or copied. Null: there is no memory.
 const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t kind, int32_t big);
