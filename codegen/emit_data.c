@@ -538,8 +538,9 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbStage, calls, stage_batch(e, stage));
     PART(&parts, SbStage, kernels, stage_kernels(e, stage));
     part_add_text(e, &parts, offsetof(SbStage, home), stage->home);
-    PART(&parts, SbStage, gpu,
-         byte(e, e->graph->resources[stage->resources.i].on == ON_GPU));
+    OnDevice on = e->graph->resources[stage->resources.i].on;
+    PART(&parts, SbStage, gpu, byte(e, on == ON_GPU ? SB_GPU_ASKED
+                                                    : on == ON_PLACED ? SB_GPU_PLACED : 0));
     return parts_struct(e, &parts, sizeof(SbStage));
 }
 

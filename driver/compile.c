@@ -103,13 +103,18 @@ static const char *source_hash(const Session *s) {
     return hash;
 }
 
+static bool can_place(void *self) { return kernels_can_compile(self); }
+
 // False: what is wrong has been said.
 static bool prepare(Session *s, Work *work) {
     *work = (Work){0};
     if (!read_target(s, &work->target) || !session_optimise(s)) return false;
     work->codegen.levels = work->target.levels;
     uint32_t last = s->options->after ? plan_pass_find(text_of(s->options->after)) : 0;
+    // Who names GPUs has some where the job is to run.
+    PlanPlacing placing = {work->target.gpu_count ? can_place : nullptr, s->arena};
     work->plan = plan_make(s->program->graph, (PlanOptions){.no_fuse = s->options->no_fuse,
+                                                            .placing = placing,
                                                             .remarks = s->remarks,
                                                             .last = last});
     size_t count = s->sources->file_count;

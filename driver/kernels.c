@@ -28,6 +28,14 @@ void kernels_print(const Kernels *kernels, TextBuf *out) {
     cuda_print(out, kernels->session->arena, kernels->plan, kernels->sources);
 }
 
+bool kernels_can_compile(Arena *arena) {
+    CudaCompiler compiler;
+    TextBuf error = {0};
+    bool there = cuda_compiler_open(&compiler, arena, &error);
+    text_buf_free(&error);
+    return there;
+}
+
 // ---- architectures ------------------------------------------------------------------------------
 
 typedef struct Architectures {
@@ -166,10 +174,14 @@ static size_t row_bytes(const CudaColumn *columns, size_t count) {
     return bytes;
 }
 
-static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaTask *tasks,
-                           size_t count) {
+// `apart`: the kernel before; null: it is the first one.
+static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKernel *apart,
+                           const CudaTask *tasks, size_t count) {
     text_buf_format(out, "    %.*s goes over %s, %u at a time\n", TEXT_ARG(kernel->name),
                     kernel->shape ? "elements" : "rows", kernel->width);
+    if (apart)
+        text_buf_format(out, "        apart from the one before, which goes over %s\n",
+                        apart->shape ? "elements of another shape" : "rows");
     text_buf_format(out, "        takes %zu bytes of a row, gives %zu; one more where the CPU has\n"
                          "            to judge rows\n",
                     row_bytes(kernel->inputs, kernel->input_count),
@@ -206,8 +218,9 @@ int kernels_explain(const Kernels *kernels, TextBuf *out) {
     for (size_t i = 0; i < units.count; i++) {
         text_buf_format(out, "stage %u\n", units.stages[i]);
         for (size_t k = 0; k < units.items[i].kernel_count; k++)
-            explain_kernel(out, &units.items[i].kernels[k], tasks ? tasks + i * count : nullptr,
-                           count);
+            explain_kernel(out, &units.items[i].kernels[k],
+                           k ? &units.items[i].kernels[k - 1] : nullptr,
+                           tasks ? tasks + i * count : nullptr, count);
     }
     return EXIT_DONE;
 }

@@ -13,6 +13,9 @@ typedef struct Kernels {
     Target       target;
 } Kernels;
 
+// Is NVRTC there?
+bool kernels_can_compile(Arena *arena);
+
 // The kernels as CUDA C. As PTX of the least architecture: an exit code, what is wrong was said.
 void kernels_print(const Kernels *kernels, TextBuf *out);
 int  kernels_print_ptx(const Kernels *kernels, TextBuf *out);

@@ -253,9 +253,9 @@ typedef struct Resource {
     uint32_t amount;  // In thousandths.
 } Resource;
 
-// The kind of processor that steps are meant for. What is meant for a GPU gives the same bytes on
-// the CPU.
-typedef enum OnDevice { ON_CPU, ON_GPU } OnDevice;
+// The kind of processor that steps are meant for: as a block says, or for a GPU by an estimate
+// (plan_devices.c). What is meant for a GPU gives the same bytes on the CPU.
+typedef enum OnDevice { ON_ANY, ON_CPU, ON_GPU, ON_PLACED } OnDevice;
 
 typedef struct Resources {
     uint32_t  cpus;          // In thousandths.
@@ -267,6 +267,10 @@ typedef struct Resources {
     uint32_t  custom_count;
     OnDevice  on;
 } Resources;
+
+static inline bool resources_for_gpu(const Resources *resources) {
+    return resources->on == ON_GPU || resources->on == ON_PLACED;
+}
 
 enum : uint32_t { RESOURCE_WHOLE = 1000 };
 enum { CUSTOMS_MAX = 7 };  // Names of a program. With the cpus the scheduler knows eight.

@@ -1,6 +1,7 @@
 // The driver of planning: which operator's rows are pushed on, and where a border stands.
 //
-//   graph -> stages of fused operators (plan.c over plan_stages.c) -> layouts (plan_layout.c)
+//   graph -> steps for GPUs (plan_devices.c)
+//         -> stages of fused operators (plan.c over plan_stages.c) -> layouts (plan_layout.c)
 //         -> counts (plan_counts.c) -> column loops (plan_columns.c) -> kernels (plan_kernels.c)
 //         -> memory (plan_layout.c)
 #include "ir/plan_stages.h"
@@ -102,7 +103,8 @@ static bool is_limited_branch(const Plan *plan, const Op *op) {
 // Does the operator begin what is meant for another kind of processor?
 static bool changes_device(const Graph *graph, const Op *op) {
     const Op *before = graph_op_at(graph, op->inputs[0]);
-    return graph->resources[op->resources.i].on != graph->resources[before->resources.i].on;
+    return resources_for_gpu(&graph->resources[op->resources.i]) !=
+           resources_for_gpu(&graph->resources[before->resources.i]);
 }
 
 // Does the stage begin with rows of an edge, and of one?
@@ -353,6 +355,8 @@ void plan_fuse(Plan *plan, PlanOptions options) {
 // ---- the passes ----
 
 const PlanPass plan_passes[] = {
+    {"devices", plan_devices,
+     .doc = "steps that no block names and that a GPU would compute faster go there"},
     {"fuse", plan_fuse,
      .gives = FACT_STAGES,
      .doc = "operators into stages; a border where rows must wait"},

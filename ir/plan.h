@@ -160,7 +160,14 @@ typedef struct Plan {
     Facts     facts;         // The facts that hold.
 } Plan;
 
+// Whether steps that no block names may go to a GPU: null `there`, they may not.
+typedef struct PlanPlacing {
+    bool (*there)(void *self);  // Can kernels be compiled? Asked where it matters, and once.
+    void  *self;
+} PlanPlacing;
+
 typedef struct PlanOptions {
+    PlanPlacing placing;
     bool     no_fuse;   // A border after every step, for tests: the output is the same.
     Remarks *remarks;   // May be null.
     uint32_t last;      // The number of the last pass to run, from 1. 0: all run.
@@ -188,7 +195,8 @@ bool plan_pass_run(Plan *plan, const PlanPass *pass, PlanOptions options, TextBu
 enum : Facts { FACTS_OF_CODE = FACT_STAGES | FACT_ENTRIES | FACT_COUNTED | FACT_LOOPS |
                                FACT_PLACED };
 
-// Runs all passes, or those up to options.last. Adds key expressions to the graph, nothing else.
+// Runs all passes, or those up to options.last. Adds key expressions to the graph, and says which
+// operators ask for a GPU; nothing else.
 // Sources that no sink needs are left out. In debug builds the verifier runs after each pass.
 Plan *plan_make(Graph *graph, PlanOptions options);
 // Is the plan well-formed, as far as it is made? Prints each violation into `errors`.
@@ -214,12 +222,15 @@ typedef struct KernelItem {
     uint32_t member, column;
 } KernelItem;
 
+// What kernels compute of a stage that begins with entries, which need not be one of the plan.
+KernelPart plan_kernel_part(const Plan *plan, const Stage *stage);
 KernelItem plan_kernel_item(const Plan *plan, const Stage *stage, uint32_t m, uint32_t column);
 
 // How many members and terminals of the stage take the rows of `op`.
 uint32_t plan_consumer_count(const Graph *graph, const Stage *stage, OpId op);
 
 // The passes, each private to plan*.c.
+void plan_devices(Plan *plan, PlanOptions options);  // Steps that go to a GPU by an estimate.
 void plan_fuse(Plan *plan, PlanOptions options);     // Stages, borders, breakers and their order.
 void plan_layout(Plan *plan, PlanOptions options);   // What entries of breakers hold, and where.
 void plan_counts(Plan *plan, PlanOptions options);   // Says which steps count their rows

@@ -26,7 +26,7 @@ typedef struct Search {
 } Search;
 
 bool plan_is_for_gpu(const Plan *plan, const Stage *stage) {
-    return plan->graph->resources[stage->resources.i].on == ON_GPU;
+    return resources_for_gpu(&plan->graph->resources[stage->resources.i]);
 }
 
 // ---- expressions ----
@@ -235,16 +235,15 @@ static bool begins_with_slots(const Plan *plan, const Stage *stage) {
     return kind == BREAK_EDGE || kind == BREAK_SORT;
 }
 
-static void lay_kernels(Plan *plan, Stage *stage) {
+KernelPart plan_kernel_part(const Plan *plan, const Stage *stage) {
     const Graph *graph = plan->graph;
     KernelPart part = {.rest = OP_NONE, .op_count = 1};
     Search search = {.plan = plan, .part = &part, .walk = walk_make(graph)};
     uint32_t columns = graph_op_at(graph, stage->root)->column_count;
     part.inputs = arena_new_array(graph->arena, bool, columns + 1);
     part.outputs = arena_new_array(graph->arena, bool *, stage->op_count);
-    bool goes_on = stage->op_count > 1 && begins_with_slots(plan, stage);
-    if (stage->op_count > 1 && !goes_on) end_part(&part, stage->ops[1], because_edge);
-    for (; goes_on && part.op_count < stage->op_count; part.op_count += goes_on) {
+    for (bool goes_on = true; goes_on && part.op_count < stage->op_count;
+         part.op_count += goes_on) {
         OpId next = stage->ops[part.op_count];
         bool forks = plan_consumer_count(graph, stage, stage->ops[part.op_count - 1]) > 1;
         goes_on = forks ? end_part(&part, next, because_fork)
@@ -253,10 +252,18 @@ static void lay_kernels(Plan *plan, Stage *stage) {
     bool useful = mark_columns(&search, stage);
     if (!useful && op_is_none(part.rest)) end_part(&part, stage->ops[0], because_nothing);
     if (!useful) part.op_count = 0;
-    stage->kernels = part;
-    if (op_is_none(part.rest)) return;
-    remark(plan->remarks, graph_op_at(graph, part.rest)->span, "on the CPU: %.*s",
-           TEXT_ARG(part.reason));
+    return part;
+}
+
+static void lay_kernels(Plan *plan, Stage *stage) {
+    KernelPart *part = &stage->kernels;
+    *part = (KernelPart){.rest = OP_NONE};
+    if (stage->op_count > 1 && !begins_with_slots(plan, stage))
+        end_part(part, stage->ops[1], because_edge);
+    else *part = plan_kernel_part(plan, stage);
+    if (op_is_none(part->rest)) return;
+    remark(plan->remarks, graph_op_at(plan->graph, part->rest)->span, "on the CPU: %.*s",
+           TEXT_ARG(part->reason));
 }
 
 void plan_kernels(Plan *plan, PlanOptions options) {

@@ -1,5 +1,5 @@
 // The plan as text: all of it for --dump=plan, and what users ask about for --explain.
-#include "ir/plan.h"
+#include "ir/plan_cost.h"
 
 #include <inttypes.h>
 
@@ -224,12 +224,27 @@ static void explain_columns(TextBuf *buf, const Plan *plan, const Stage *stage) 
     text_buf_format(buf, " on: %.*s\n", TEXT_ARG(part->reason));
 }
 
+// A stage of the CPU would begin with an edge, too, where a block or a sort stands before it.
+static void explain_cost(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    bool sorted = plan->breakers[stage->breaker].kind == BREAK_SORT;
+    PlanCost cost = plan_cost(plan, stage, &stage->kernels, sorted ? 1 : 2);
+    text_buf_format(buf, "    a row: %" PRIu64 " bytes to the GPU, %" PRIu64 " back, %" PRIu64
+                    " operation%s\n", cost.bytes_in, cost.bytes_out, cost.operations,
+                    cost.operations == 1 ? "" : "s");
+    text_buf_format(buf, "        about %.2f ns of the bus, %.2f of kernels, %.1f of a core for "
+                    "columns and borders\n", cost.bus_ns, cost.kernel_ns, cost.host_ns);
+    text_buf_format(buf, "        %.2f ns in all with %d cores, and %.2f on these cores alone: "
+                    "%s\n", cost_on_gpu(&cost), COST_CORES, cost_on_cpu(&cost),
+                    cost_pays(&cost) ? "it pays" : "it may not pay");
+}
+
 static void explain_kernels(TextBuf *buf, const Plan *plan, const Stage *stage) {
     const KernelPart *part = &stage->kernels;
     if (part->op_count) {
         text_buf_add(buf, TEXT("    kernels compute as far as "));
         say_op(buf, plan, stage->ops[part->op_count - 1]);
         text_buf_char(buf, '\n');
+        explain_cost(buf, plan, stage);
     }
     if (!part->reason.len) return;
     text_buf_add(buf, TEXT("    on the CPU from "));

@@ -564,8 +564,9 @@ static void print_rejects(Printer *to, const RejectsSink *rejects) {
 
 // The first ones, one cpu, are there without a line.
 static void print_resources(TextBuf *buf, const Resources *resources) {
+    static const char *const devices[] = {"", " cpu", " gpu", " placed"};  // By OnDevice.
     text_buf_format(buf, "resources cpus %u", resources->cpus);
-    if (resources->on == ON_GPU) text_buf_add(buf, TEXT(" gpu"));
+    text_buf_add(buf, text_of(devices[resources->on]));
     if (resources->concurrency) text_buf_format(buf, " concurrency %u", resources->concurrency);
     if (resources->memory) text_buf_format(buf, " memory %" PRId64, resources->memory);
     if (resources->batch) text_buf_format(buf, " batch %" PRId64, resources->batch);

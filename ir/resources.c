@@ -3,7 +3,8 @@
 
 bool resources_same_slots(const Resources *a, const Resources *b) {
     if (a->cpus != b->cpus || a->concurrency != b->concurrency) return false;
-    if (a->custom_count != b->custom_count || a->on != b->on) return false;
+    if (a->custom_count != b->custom_count) return false;
+    if (resources_for_gpu(a) != resources_for_gpu(b)) return false;
     for (uint32_t i = 0; i < a->custom_count; i++) {
         const Resource *x = &a->customs[i], *y = &b->customs[i];
         if (x->amount != y->amount || !text_eq(x->name, y->name)) return false;
@@ -29,7 +30,7 @@ ResourcesId graph_resources(Graph *graph, Resources resources) {
     for (uint32_t i = 0; i < graph->resources_count; i++) {
         const Resources *known = &graph->resources[i];
         if (known->memory == resources.memory && known->batch == resources.batch &&
-            known->timeout == resources.timeout &&
+            known->timeout == resources.timeout && known->on == resources.on &&
             resources_same_slots(known, &resources))
             return (ResourcesId){i};
     }

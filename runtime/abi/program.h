@@ -212,8 +212,11 @@ typedef struct SbStage {
     const SbKernels *kernels;  // Compute leading steps on a GPU. Null: the job has none.
     SbStr      home;           // Why its tasks run in the job itself, never in workers. Empty: they
                                // may, but for what a run knows.
-    uint8_t    gpu;            // Its steps are meant for a GPU.
+    uint8_t    gpu;            // Its steps are meant for a GPU: as an SbGpu says. 0: they are not.
 } SbStage;
+
+// Who wants a GPU for the steps of a stage: a block, or an estimate of the compiler.
+typedef enum SbGpu { SB_GPU_ASKED = 1, SB_GPU_PLACED } SbGpu;
 
 enum : uint32_t { SB_TERMINAL_SINK = 1u << 31 };
 

@@ -20,7 +20,7 @@ static void describe_stages(const SbJob *job, unsigned architecture, Text *out) 
             sb_text_format(out, code->is_ptx ? "runs PTX of sm_%u, which the driver compiles\n"
                                              : "runs code for sm_%u\n", code->architecture);
     }
-    if (!some) sb_text_format(out, "    the program has no `on gpu` block\n");
+    if (!some) sb_text_format(out, "    no step of the program is for a GPU\n");
 }
 
 static void describe_device(const SbJob *job, const Driver *driver, int number, Text *out) {

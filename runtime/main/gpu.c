@@ -3,10 +3,15 @@
 #include "runtime/main/main.h"
 #include "runtime/report.h"
 
+// One of a block comes before those that the compiler has placed.
 static const SbStage *first_for_gpu(const SbJob *what) {
-    for (uint32_t s = 0; s < what->stage_count; s++)
-        if (what->stages[s].gpu) return &what->stages[s];
-    return nullptr;
+    const SbStage *placed = nullptr;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
+        if (stage->gpu == SB_GPU_ASKED) return stage;
+        if (stage->gpu && !placed) placed = stage;
+    }
+    return placed;
 }
 
 enum : int64_t { LITTLE = 256 << 20, SHARE = 8, LITTLE_SHARE = 32 };
@@ -54,8 +59,10 @@ bool job_open_gpu(Job *job, uint32_t threads) {
     if (ask->options.device == DEVICE_ONLY_GPU)
         return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
                            (int)first->label.len, first->label.ptr, why);
-    log_warn(&job->log, TROUBLE_GPU_ABSENT, "'%.*s' runs on the CPU: %s", (int)first->label.len,
-             first->label.ptr, why);
+    // Nobody asked for one where the compiler has placed steps.
+    if (first->gpu == SB_GPU_ASKED)
+        log_warn(&job->log, TROUBLE_GPU_ABSENT, "'%.*s' runs on the CPU: %s",
+                 (int)first->label.len, first->label.ptr, why);
     return true;
 }
 

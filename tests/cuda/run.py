@@ -614,6 +614,77 @@ def check_shares(nvrtc):
             raise Wrong(f"what is served: {metrics}, {now['gpus']}")
 
 
+PLACED = """param input: str = "in.npy"
+param output: str = "out.npy"
+read npy(input) as {x: f32[64]}
+| derive y = tanh(exp(log1p(x * x)) * 0.1)
+| derive z = exp(tanh(y + 1.0)) + tanh(exp(y) - log1p(y * y))
+| derive t = tanh(exp(z)) + exp(tanh(z * 2.0)) + log1p(exp(z * 3.0))
+| select t = t * 0.5
+| write npy(output)
+"""
+FEW = """param input: str = "in.npy"
+param output: str = "out.npy"
+read npy(input) as {x: f32[64]} | derive y = exp(x) * 0.5 | select t = y + 1.0 | write npy(output)
+"""
+
+
+def check_placed(nvrtc):
+    """Steps that no block names go to a GPU where that pays and the target names GPUs. Nobody misses a GPU then."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "target.yaml").write_text("gpus: [sm_90]\n")
+        env = {**os.environ, "SBC_NVRTC": nvrtc}
+
+        def sbc(program, text, *options, **settings):
+            (folder / f"{program}.sbd").write_text(text)
+            return run(SBC, folder / f"{program}.sbd", *options, env={**env, **settings})
+
+        target = f"--target={folder}/target.yaml"
+        on_cpu = PLACED.replace("| derive y", "| on cpu { derive y").replace("* 0.5\n", "* 0.5 }\n")
+        for said, program, text, options, settings in (
+            ("devices: goes to a GPU: a row takes ", "placed", PLACED, [target], {}),
+            ("devices: stays on the CPU: a row takes ", "few", FEW, [target], {}),
+            ("devices: stays on the CPU, as there is no NVRTC: a row takes ", "placed", PLACED, [target], {"SBC_NVRTC": "/nowhere"}),
+            ("devices: `on gpu`, or `gpus` of --target, would be faster: ", "placed", PLACED, [], {}),
+            (None, "few", FEW, [], {}), (None, "block", on_cpu, [target], {}),
+        ):
+            done = sbc(program, text, *options, "--explain", **settings)
+            moved = "is for a GPU" in done.stdout
+            if done.returncode or (said or "runs on the CPU") not in done.stdout or moved != (said is not None and "goes" in said) \
+                    or (said is None and "devices: " in done.stdout):
+                raise Wrong(f"{program} {options} {settings}: {done.stdout}{done.stderr[:2000]}")
+        compile_host(sbc("placed", PLACED, target, "--dump=cuda").stdout, folder)
+        make_driver(folder)
+        done = sbc("placed", PLACED, target, "-o", folder / "job")
+        plain = sbc("plain", PLACED, "-o", folder / "plain")
+        if done.returncode or plain.returncode:
+            raise Wrong(f"sbc ends with {done.returncode}, {plain.returncode}: {done.stderr[:2000]}{plain.stderr[:2000]}")
+        head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (100, 64), }".ljust(117) + b"\n"
+        values = array.array("f", [(i % 997) / 300 - 1 for i in range(6400)])
+        values[5], values[700] = math.nan, math.inf
+        (folder / "in.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + values.tobytes())
+
+        def job(program, *options, **settings):
+            (folder / "log").write_text("")
+            done = run(folder / program, f"--input={name}/in.npy", f"--output={name}/out.npy", "--overwrite", "--progress=none",
+                       *options, env={**os.environ, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_LOG": f"{name}/log", **settings})
+            left = (folder / "out.npy").read_bytes() if not done.returncode else b""
+            return done, (folder / "log").read_text().count("launch"), left
+
+        wanted = job("plain")[2]
+        for what, options, settings, launches in (
+            ("a GPU", [], {"LD_LIBRARY_PATH": name}, True), ("--device=cpu", ["--device=cpu"], {"LD_LIBRARY_PATH": name}, False),
+            ("no driver", [], {}, False), ("workers", ["--workers=2"], {"LD_LIBRARY_PATH": name}, False),
+        ):
+            done, made, left = job("job", *options, **settings)
+            if done.returncode or left != wanted or bool(made) != launches or "SB8090" in done.stderr:
+                raise Wrong(f"{what}: exit {done.returncode}, {made} launches: {done.stderr[:2000]}")
+        done, _, _ = job("job", "--device=gpu")
+        if done.returncode != 3 or "error[SB8091]" not in done.stderr:
+            raise Wrong(f"--device=gpu without a driver: exit {done.returncode}: {done.stderr[:2000]}")
+
+
 def check_division():
     """Constant divisors, for all significands of the dividend."""
     with tempfile.TemporaryDirectory() as folder:
@@ -659,7 +730,8 @@ def main():
     passed = failed = skipped = 0
     alone = {"division": check_division}
     if nvrtc:
-        alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc)}
+        alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc),
+                  "placed": lambda: check_placed(nvrtc)}
     for part in [part for name, part in alone.items() if not words or words[0] == name]:
         try:
             part()
