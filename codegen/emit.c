@@ -11,11 +11,11 @@ Ty emit_type(const Emit *e, const Type *type) {
     case TYPE_I16: case TYPE_U16: return e->i16;
     case TYPE_I32: case TYPE_U32: case TYPE_DATE: return e->i32;
     case TYPE_I64: case TYPE_U64: case TYPE_TIMESTAMP: case TYPE_DURATION: return e->i64;
-    case TYPE_F32: return e->f32;
+    case TYPE_F16: case TYPE_BF16: case TYPE_F32: return e->f32;
     case TYPE_F64: return e->f64;
     case TYPE_DECIMAL: return type->precision <= DECIMAL_PRECISION_I64 ? e->i64 : e->i128;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_STRUCT:
-    case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
         return e->ptr;
     }
     return e->ptr;
@@ -133,6 +133,9 @@ Value emit_load_value(Emit *e, const Type *type, Val address) {
     } else if (base->kind == TYPE_BOOL) {
         Val byte = emit_load(e, e->i8, address, "");
         value.a = LLVMBuildICmp(e->b, LLVMIntNE, byte, emit_int(e, e->i8, 0), "");
+    } else if (type_is_half(base)) {
+        Val bits = emit_load(e, e->i16, address, "");
+        value.a = emit_float_of_bits(e, base, bits);
     } else {
         value.a = emit_load(e, emit_type(e, base), address, "");
         LLVMSetAlignment(value.a, (unsigned)type_align(base));
@@ -152,6 +155,8 @@ void emit_store_value(Emit *e, const Type *type, Value value, Val address) {
                         (unsigned)type_align(base), emit_i64(e, (int64_t)type_size(base)));
     } else if (base->kind == TYPE_BOOL) {
         emit_store(e, LLVMBuildZExt(e->b, value.a, e->i8, ""), address);
+    } else if (type_is_half(base)) {
+        emit_store(e, emit_float_bits(e, base, value.a), address);
     } else {
         Val store = LLVMBuildStore(e->b, value.a, address);
         LLVMSetAlignment(store, (unsigned)type_align(base));

@@ -153,6 +153,14 @@ Value emit_load_value(Emit *e, const Type *type, Val address);
 void  emit_store_value(Emit *e, const Type *type, Value value, Val address);
 Val   emit_value_address(Emit *e, const Type *type, Value value);  // In a fresh alloca.
 
+// ---- floats (emit_half.c) -----------------------------------------------------------------------
+
+// An f16 or bf16 is an f32 in registers. Bits: an integer of the width in memory.
+Val emit_float_of_bits(Emit *e, const Type *type, Val bits);
+Val emit_float_bits(Emit *e, const Type *type, Val value);
+// A float of any width as the nearest of type `to`.
+Val emit_float_round(Emit *e, const Type *to, Val value);
+
 // ---- calls --------------------------------------------------------------------------------------
 
 // Calls a C function by its name, declaring it at the first use. Arguments: for each, one LLVM

@@ -49,8 +49,8 @@ static Val order_bits(Emit *e, const Type *base, Value value) {
     if (type_is_bytes(base))
         return emit_callv(e, "sb_str_prefix", e->i64, arg_pair(value.a, value.b));
     if (type_is_nested(base) || emit_type(e, base) == e->i128) return nullptr;
-    if (base->kind == TYPE_F32 || base->kind == TYPE_F64) {
-        Val wide = base->kind == TYPE_F32 ? LLVMBuildFPExt(e->b, value.a, e->f64, "") : value.a;
+    if (type_is_float(base)) {
+        Val wide = base->kind == TYPE_F64 ? value.a : LLVMBuildFPExt(e->b, value.a, e->f64, "");
         return emit_callv(e, "sb_order_f64", e->i64, arg(wide));
     }
     bool is_unsigned = base->kind == TYPE_BOOL || (type_is_integer(base) && !type_is_signed(base));
@@ -67,7 +67,7 @@ static Val prefix_part(Emit *e, const Type *base, Value value, bool descending) 
         value.a = LLVMBuildSelect(e->b, value.valid, value.a, emit_bytes(e, TEXT(""), "empty"), "");
     Val bits = order_bits(e, base, value);
     if (!bits) return nullptr;
-    bool is_aligned = base->kind == TYPE_F32 || base->kind == TYPE_F64 || type_is_bytes(base);
+    bool is_aligned = type_is_float(base) || type_is_bytes(base);
     Val mask = emit_i64(e, width == 64 ? -1 : (int64_t)(UINT64_MAX << (64 - width)));
     if (is_aligned) {
         bits = LLVMBuildAnd(e->b, bits, mask, "");

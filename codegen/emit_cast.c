@@ -95,13 +95,44 @@ static Val is_large(Emit *e, Val value, const Type *from, unsigned bits) {
     return LLVMBuildOr(e->b, large, LLVMBuildICmp(e->b, LLVMIntSLT, value, low, ""), "");
 }
 
+// Bits of a significand.
+static unsigned float_digits(const Type *type) {
+    switch ((int)type->kind) {
+    case TYPE_F16: return 11;
+    case TYPE_BF16: return 8;
+    case TYPE_F32: return 24;
+    default: return 53;
+    }
+}
+
+// By way of f64, in which a number that fits is exact. One that does not fit is another number
+// after it was rounded: by f64, to the type, or to an infinity.
+static Val cast_integer_to_half(Emit *e, Frame *frame, const Expr *x, Val value) {
+    const Type *from = cast_from(e, x), *to = type_base(x->type);
+    Val wide = integer_to_float(e, value, from, e->f64);
+    Val result = emit_float_round(e, to, wide);
+    if (x->op != EXPR_CAST || x->proven || type_bits(from) <= float_digits(to)) return result;
+    if (e->lanes) {
+        emit_doubt_if(e, is_large(e, value, from, float_digits(to)));
+        return result;
+    }
+    Val back = LLVMBuildFPToSI(e->b, wide, e->i128, "");
+    Val whole = LLVMBuildIntCast2(e->b, value, e->i128, is_signed(from), "");
+    Val inexact = LLVMBuildICmp(e->b, LLVMIntNE, whole, back, "");
+    Val rounded = LLVMBuildFPExt(e->b, result, e->f64, "");
+    Val other = LLVMBuildFCmp(e->b, LLVMRealUNE, rounded, wide, "");
+    emit_cast_fault(e, frame, x, LLVMBuildOr(e->b, inexact, other, ""));
+    return result;
+}
+
 // Exact or a fault: an integer of more than 53 (24) significant bits does not fit. The way back may
 // leave the integer's range only where the float was rounded up to a power of two.
 static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value) {
     const Type *from = cast_from(e, x);
-    Ty target = emit_type(e, type_base(x->type));
-    Val result = integer_to_float(e, value, from, target);
-    unsigned holds = target == e->f32 ? 24 : 53;
+    const Type *to = type_base(x->type);
+    if (type_is_half(to)) return cast_integer_to_half(e, frame, x, value);
+    Val result = integer_to_float(e, value, from, emit_type(e, to));
+    unsigned holds = float_digits(to);
     if (x->op != EXPR_CAST || x->proven || type_bits(from) <= holds) return result;
     if (e->lanes) {
         emit_doubt_if(e, is_large(e, value, from, holds));
@@ -114,10 +145,9 @@ static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value
 }
 
 static Val cast_float(Emit *e, Frame *frame, const Expr *x, Val value) {
-    Ty target = emit_type(e, type_base(x->type));
-    if (LLVMTypeOf(value) == target) return value;
-    if (target == e->f64) return LLVMBuildFPExt(e->b, value, e->f64, "");
-    Val result = LLVMBuildFPTrunc(e->b, value, e->f32, "");
+    const Type *to = type_base(x->type);
+    Val result = emit_float_round(e, to, value);
+    if (x->op != EXPR_CAST || x->proven || to->kind == TYPE_F64) return result;
     // Rounded; a fault only when a finite number becomes infinite. inf - inf is NaN, as is NaN -
     // NaN.
     Val gap = LLVMBuildFSub(e->b, result, result, "");

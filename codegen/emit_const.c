@@ -1,6 +1,7 @@
 // Constants of a module: texts, values in registers and in memory, type descriptors.
 #include "codegen/emit.h"
 
+#include "stdlib/number.h"
 #include "stdlib/regex.h"
 #include "stdlib/time.h"
 
@@ -73,7 +74,8 @@ static Val scalar_const(Emit *e, const Type *base, const Const *value) {
     case TYPE_BOOL: return emit_i1(e, value->i != 0);
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
         return emit_int(e, emit_type(e, base), value->u);
-    case TYPE_F32: case TYPE_F64: return LLVMConstReal(emit_type(e, base), value->f);
+    case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
+        return LLVMConstReal(emit_type(e, base), value->f);
     case TYPE_DECIMAL: {
         Val wide = emit_i128(e, value->decimal);
         return base->precision <= DECIMAL_PRECISION_I64 ? LLVMConstTrunc(wide, e->i64) : wide;
@@ -81,8 +83,8 @@ static Val scalar_const(Emit *e, const Type *base, const Const *value) {
     case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
     case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
         return emit_int(e, emit_type(e, base), (uint64_t)value->i);
-    case TYPE_F16: case TYPE_BF16: case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST:
-    case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_STRUCT:
+    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return LLVMConstNull(emit_type(e, base));
@@ -180,6 +182,9 @@ static void base_parts(Emit *e, const Type *base, const Const *value, Parts *par
         pad_to(e, parts, type_size(base));
     } else if (base->kind == TYPE_BOOL) {
         part_add(e, parts, 0, emit_int(e, e->i8, value->i != 0), 1);
+    } else if (type_is_half(base)) {
+        uint16_t bits = base->kind == TYPE_F16 ? sb_f64_f16(value->f) : sb_f64_bf16(value->f);
+        part_add(e, parts, 0, emit_int(e, e->i16, bits), sizeof bits);
     } else {
         part_add(e, parts, 0, scalar_const(e, base, value), type_size(base));
     }

@@ -359,7 +359,8 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
         return emit_choice(e, frame, x, first_arg(e, frame, x).a,
                            (Branches){second_arg, third_arg});
     case EXPR_ELSE: return emit_else(e, frame, x);
-    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: return emit_cast(e, frame, x);
+    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_ROUND:
+        return emit_cast(e, frame, x);
     case EXPR_CALL: return emit_function(e, frame, x);
     case EXPR_RAW:
     case EXPR_PLACE:

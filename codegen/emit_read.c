@@ -10,8 +10,13 @@ static const char *const readers[] = {
     [TYPE_BOOL] = "sb_read_bool", [TYPE_I8] = "sb_read_i8", [TYPE_I16] = "sb_read_i16",
     [TYPE_I32] = "sb_read_i32", [TYPE_I64] = "sb_read_i64", [TYPE_U8] = "sb_read_u8",
     [TYPE_U16] = "sb_read_u16", [TYPE_U32] = "sb_read_u32", [TYPE_U64] = "sb_read_u64",
-    [TYPE_F32] = "sb_read_f32", [TYPE_F64] = "sb_read_f64", [TYPE_DATE] = "sb_read_date",
-    [TYPE_DURATION] = "sb_read_duration",
+    [TYPE_F16] = "sb_read_f16", [TYPE_BF16] = "sb_read_bf16", [TYPE_F32] = "sb_read_f32",
+    [TYPE_F64] = "sb_read_f64", [TYPE_DATE] = "sb_read_date", [TYPE_DURATION] = "sb_read_duration",
+};
+
+static const char *const point_readers[] = {
+    [TYPE_F16] = "sb_read_f16_point", [TYPE_BF16] = "sb_read_bf16_point",
+    [TYPE_F32] = "sb_read_f32_point", [TYPE_F64] = "sb_read_f64_point",
 };
 
 // An SbDecimalForm by value: four bytes in one register.
@@ -33,10 +38,9 @@ Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text
     Arg args[8] = {arg(text.a), arg(text.b)};
     unsigned count = 2;
     const char *symbol = type->kind < countof(readers) ? readers[type->kind] : nullptr;
-    bool is_float = type->kind == TYPE_F32 || type->kind == TYPE_F64;
     bool comma = source->options.csv.decimal && source->options.csv.decimal != '.';
-    if (is_float && comma) {
-        symbol = type->kind == TYPE_F32 ? "sb_read_f32_point" : "sb_read_f64_point";
+    if (type_is_float(type) && comma) {
+        symbol = point_readers[type->kind];
         args[count++] = (Arg){.a = emit_int(e, e->i8, (uint8_t)source->options.csv.decimal),
                               .is_signed = true};
     } else if (type->kind == TYPE_TIMESTAMP) {

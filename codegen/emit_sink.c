@@ -117,12 +117,10 @@ Val sink_scalar(Emit *e, const Type *base, Value value, Val at, FloatPuts puts) 
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
         return emit_callv(e, "sb_put_u64", e->ptr, arg(at),
                           arg(LLVMBuildIntCast2(e->b, value.a, e->i64, false, "")));
-    case TYPE_F32:
-        return emit_callv(e, puts.f32, e->ptr, arg(at),
-                          arg(value.a));
-    case TYPE_F64:
-        return emit_callv(e, puts.f64, e->ptr, arg(at),
-                          arg(value.a));
+    case TYPE_F16: return emit_callv(e, puts.f16, e->ptr, arg(at), arg(value.a));
+    case TYPE_BF16: return emit_callv(e, puts.bf16, e->ptr, arg(at), arg(value.a));
+    case TYPE_F32: return emit_callv(e, puts.f32, e->ptr, arg(at), arg(value.a));
+    case TYPE_F64: return emit_callv(e, puts.f64, e->ptr, arg(at), arg(value.a));
     default: return nullptr;
     }
 }

@@ -44,7 +44,7 @@ void sink_column_end(Emit *e, SinkEmit *sink, uint32_t i, size_t mark);
 // Bytes that are known here.
 Val sink_bytes(Emit *e, Val at, Text text);
 // Numbers and bools as texts, floats by these functions; null: the type is another one.
-typedef struct FloatPuts { const char *f32, *f64; } FloatPuts;
+typedef struct FloatPuts { const char *f16, *bf16, *f32, *f64; } FloatPuts;
 Val sink_scalar(Emit *e, const Type *base, Value value, Val at, FloatPuts puts);
 // The type of a column's values that are no null.
 const Type *sink_base(const Emit *e, const SinkEmit *sink, uint32_t i);

@@ -2,8 +2,11 @@
 
 uint32_t sort_key_bits(const Type *base) {
     enum { F32_BITS = 35 };  // As f64: of its 52 bits after the exponent a f32 uses 23.
+    enum { F16_BITS = 22, BF16_BITS = 19 };  // And those of 10 and 7.
     if (base->kind == TYPE_BOOL) return 1;
     if (base->kind == TYPE_F32) return F32_BITS;
+    if (base->kind == TYPE_F16) return F16_BITS;
+    if (base->kind == TYPE_BF16) return BF16_BITS;
     return type_is_bytes(base) || type_is_nested(base) ? 64 : 8 * (uint32_t)type_size(base);
 }
 

@@ -24,7 +24,7 @@ static const BuiltIn built_ins[] = {
     {" i8 i16 i32 i64 u8 u16 u32 u64 ", "TYPE(x) -> TYPE",
      "A number, bool, text or duration (its microseconds) as an integer; what does not fit exactly "
      "is a fault.", true},
-    {" f32 f64 ", "TYPE(x) -> TYPE", "A number, bool or text as a float.", true},
+    {" f16 bf16 f32 f64 ", "TYPE(x) -> TYPE", "A number, bool or text as a float.", true},
     {" decimal ", "decimal(x, p, s) -> decimal(p, s)",
      "A number or text as a decimal of p digits, s of them after the point.", true},
     {" str ", "str(x) -> str", "The text of a value, as text sinks write it.", false},

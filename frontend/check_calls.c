@@ -64,7 +64,8 @@ static Value call_library(Checker *checker, Scope *scope, Arguments *gathered,
     for (uint32_t i = 0; i < args.count; i++) ids[i] = args.values[i].id;
     Expr payload = {.op = EXPR_CALL, .type = choice.result, .span = call->span,
                     .fn = &choice.decl->fn};
-    return (Value){graph_expr(checker->graph, payload, ids, args.count), choice.result};
+    Value result = {graph_expr(checker->graph, payload, ids, args.count), choice.result};
+    return choice.half ? half_round(checker, result, choice.half, call->span) : result;
 }
 
 // ---- aggregates ---------------------------------------------------------------------------------

@@ -38,16 +38,16 @@ static bool casts(const Type *from, const Type *to) {
     switch (to->kind) {
     case TYPE_BOOL: return from->kind == TYPE_STR || from->kind == TYPE_BOOL;
     case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
-    case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F32: case TYPE_F64:
-    case TYPE_DECIMAL: return from_number || from->kind == TYPE_STR;
+    case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F16: case TYPE_BF16:
+    case TYPE_F32: case TYPE_F64: case TYPE_DECIMAL: return from_number || from->kind == TYPE_STR;
     case TYPE_STR: case TYPE_JSON: return true;
     case TYPE_BYTES: return from->kind == TYPE_STR || from->kind == TYPE_BYTES;
     case TYPE_DATE: case TYPE_TIMESTAMP:
         return from->kind == TYPE_STR || from->kind == TYPE_DATE || from->kind == TYPE_TIMESTAMP;
     case TYPE_DURATION:
         return from->kind == TYPE_STR || from->kind == TYPE_DURATION || type_is_integer(from);
-    case TYPE_F16: case TYPE_BF16: case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR:
-    case TYPE_NULL: case TYPE_ERROR: return false;
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+        return false;
     }
     return false;
 }
@@ -107,13 +107,6 @@ static Value cast_elements(Checker *checker, const AstExpr *call, Value value,
 Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type *target) {
     const AstExpr *arg = call->args[0].value;
     if (!target) target = decimal_target(checker, call);
-    if (target->kind == TYPE_F16 || target->kind == TYPE_BF16) {
-        Diag *diag = report(checker, DIAG_HALF_FLOATS, call->span,
-                            "16-bit floats are not in this version");
-        report_label(checker, diag, call->span, "this type");
-        report_fix(checker, diag, "use f32(...)");
-        return error_value(checker);
-    }
     Value value = cast_operand(checker, scope, arg, target);
     if (is_error(value.type) || is_error(target)) return error_value(checker);
     if (is_null(value.type)) return null_value(checker, type_nullable(target), call->span);

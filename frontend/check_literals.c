@@ -205,15 +205,10 @@ static Value float_literal(Checker *checker, const AstExpr *expr, bool negative,
         bool same = value < 0x1p64 && (uint64_t)value == expr->integer;
         if (expr->too_big || !same) return inexact(checker, expr, type);
     }
-    if (type->kind == TYPE_F32) {
-        bool whole = value == floor(value) && fabs(value) < 0x1p63;
-        float narrow = (float)value;
-        if (isinf(narrow)) return out_of_range(checker, expr, type, negative);
-        if (expr->kind == AST_INT && whole && (double)narrow != value)
-            return inexact(checker, expr, type);
-        value = (double)narrow;
-    }
-    if (isinf(value)) return out_of_range(checker, expr, type, negative);
+    double nearest = type_round(type, value);
+    if (isinf(nearest)) return out_of_range(checker, expr, type, negative);
+    if (expr->kind == AST_INT && nearest != value) return inexact(checker, expr, type);
+    value = nearest;
     return const_value(checker, type, (Const){.f = negative ? -value : value}, expr->span);
 }
 
@@ -280,10 +275,10 @@ bool const_of(Checker *checker, ExprId id, Const *value) {
     case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV: case EXPR_MOD: case EXPR_EQ:
     case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IS_NULL:
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_PRESENT: case EXPR_IF:
-    case EXPR_IN: case EXPR_ELSE: case EXPR_CAST: case EXPR_TO_F64: case EXPR_CALL: case EXPR_REGEX:
-    case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_FIELD: case EXPR_INDEX:
-    case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY:
-    case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
+    case EXPR_IN: case EXPR_ELSE: case EXPR_CAST: case EXPR_TO_F64: case EXPR_ROUND:
+    case EXPR_CALL: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT:
+    case EXPR_FIELD: case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER:
+    case EXPR_LIST_ANY: case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
     case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
     case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:

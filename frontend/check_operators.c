@@ -82,6 +82,8 @@ static const struct {
     {SIDE_LIST, SIDE_LIST, " + ", "join lists with concat(..., ...)"},
     {SIDE_INTEGER, SIDE_DECIMAL, nullptr, "convert the integer: decimal(..., 18, 0)"},
     {SIDE_INTEGER, SIDE_INTEGER, nullptr, "convert one of them: i64(...)"},
+    {SIDE_FLOAT, SIDE_FLOAT, " // ", "divide with `/`, and take the whole part: trunc(... / ...)"},
+    {SIDE_FLOAT, SIDE_FLOAT, nullptr, "convert one of them: f32(...)"},
     {SIDE_NUMBER, SIDE_NUMBER, nullptr, "convert one of them: f64(...)"},
     {SIDE_ANY, SIDE_ANY, nullptr, "convert one of them to the type of the other"},
 };
@@ -265,8 +267,9 @@ static Value divide(Checker *checker, const AstExpr *expr, Value a, Value b) {
                  (type_is_integer(y) || y->kind == TYPE_DECIMAL);
     if (type_is_float(x) && type_is_float(y)) {
         const Type *type = common_type(checker, x, y);
-        return node2(checker, EXPR_DIV, type, expr->span, widen(checker, a, type, expr->span),
-                     widen(checker, b, type, expr->span));
+        if (!type) return bad_operands(checker, expr, a, b);
+        return arithmetic(checker, EXPR_DIV, type, expr->span, widen(checker, a, type, expr->span),
+                          widen(checker, b, type, expr->span));
     }
     if (!durations && !exact) return bad_operands(checker, expr, a, b);
     return node2(checker, EXPR_DIV, kind_type(checker, TYPE_F64), expr->span,
@@ -345,8 +348,9 @@ static Value numbers(Checker *checker, const AstExpr *expr, Value a, Value b) {
     bool whole_only = expr->op == AST_OP_IDIV;
     if (!type || type->kind == TYPE_DECIMAL || (whole_only && !type_is_integer(type)))
         return bad_operands(checker, expr, a, b);
-    return node2(checker, op_of(expr->op), type, expr->span, widen(checker, a, type, expr->a->span),
-                 widen(checker, b, type, expr->b->span));
+    return arithmetic(checker, op_of(expr->op), type, expr->span,
+                      widen(checker, a, type, expr->a->span),
+                      widen(checker, b, type, expr->b->span));
 }
 
 static Value check_arithmetic(Checker *checker, Scope *scope, const AstExpr *expr,
@@ -515,7 +519,7 @@ Value check_unary(Checker *checker, Scope *scope, const AstExpr *expr, const Typ
         Const constant;
         if (type->kind == TYPE_DURATION && const_of(checker, value.id, &constant))
             return const_value(checker, type, (Const){.i = -constant.i}, expr->span);
-        return node1(checker, EXPR_NEG, type, expr->span, value);
+        return negated(checker, value, expr->span);
     }
     Diag *diag = report(checker, DIAG_BAD_OPERANDS, expr->span, "'-' does not take %s",
                         type_say(checker, value.type));

@@ -35,12 +35,14 @@ static bool literal_fits(const Type *own, const Type *want) {
     return own->kind == TYPE_I64 || !type_is_integer(want);
 }
 
-// How well arguments have to fit: as they are, so that f32 stays f32; without a loss; or with
+// How well arguments have to fit: as they are, so that f32 stays f32, and what is narrower becomes
+// it; without a loss; or with
 // numbers written out taking the type of their parameter.
 typedef enum Fitting { FITS_EXACTLY, FITS, FITS_LOOSELY } Fitting;
 
 static bool fits_fixed(const Type *want, const Type *found, bool flexible, Fitting fitting) {
-    if (fitting == FITS_EXACTLY) return flexible ? literal_fits(found, want) : want == found;
+    bool same = want == found || (want->kind == TYPE_F32 && type_is_half(found));
+    if (fitting == FITS_EXACTLY) return flexible ? literal_fits(found, want) : same;
     if (type_holds(want, found)) return true;
     if (want->kind == TYPE_TIMESTAMP && found->kind == TYPE_TIMESTAMP)  // A named unit.
         return found->unit < want->unit;
@@ -348,5 +350,6 @@ Choice choose_overload(Checker *checker, Scope *scope, Arguments *args, const De
     }
     choice.timestamp = finest_timestamp(args, choice.decl);
     choice.result = result_type(checker, &choice, args);
+    choice.half = half_result(choice.decl, args);
     return convert_arguments(checker, scope, args, &choice) ? choice : none;
 }

@@ -64,7 +64,11 @@ static bool writable(Checker *checker, Flow flow, const FileUse *use, Span span)
         report_label(checker, diag, span, "the column '%.*s' is %s", TEXT_ARG(bad->name),
                      type_say(checker, bad->type));
     else report_label(checker, diag, span, "the flow has %u columns", op->column_count);
-    report_fix(checker, diag, "%s", takes->fix);
+    bool half = bad && type_is_half(type_element(bad->type));
+    if (half && takes->fits(kind_type(checker, TYPE_F32)))
+        report_fix(checker, diag, "convert it: | derive %.*s = f32(%.*s)", TEXT_ARG(bad->name),
+                   TEXT_ARG(bad->name));
+    else report_fix(checker, diag, "%s", takes->fix);
     return false;
 }
 

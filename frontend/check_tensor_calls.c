@@ -175,6 +175,15 @@ static Value on_elements(const TensorCall *call, ExprOp op, Value x, Value y) {
     return node2(call->checker, op, x.type, call->span, x, y);
 }
 
+// A function of f16 or bf16 is one of f32, whose result is rounded.
+static Value rounded(const TensorCall *call, Value value, const Type *elem) {
+    return half_round(call->checker, value, elem, call->span);
+}
+
+static Value widened(const TensorCall *call, const TensorOperand *x) {
+    return half_widen(call->checker, x->value, x->span);
+}
+
 // A cast that cannot fault.
 static Value cast_proven(const TensorCall *call, Value x, TypeKind kind) {
     const Type *elem = kind_of(call, kind);
@@ -222,9 +231,13 @@ static Value check_reduction(const TensorCall *call) {
         return bad_argument(call, 0, "a tensor of numbers", "count what is true: sum(i64(x))");
     if (op == EXPR_REDUCE_PROD && !type_is_float(elem))
         return bad_argument(call, 0, "a tensor of floats", "convert it: prod(f64(x))");
-    if (op == EXPR_REDUCE_SUM) result = sum_type(call, elem);
-    if (op == EXPR_REDUCE_ARGMIN || op == EXPR_REDUCE_ARGMAX) result = kind_of(call, TYPE_I64);
-    return reduced(call, op, x.value, result, axis);
+    bool places = op == EXPR_REDUCE_ARGMIN || op == EXPR_REDUCE_ARGMAX;
+    Value value = widened(call, &x);
+    if (type_is_half(elem)) result = value.type->elem;
+    if (op == EXPR_REDUCE_SUM) result = sum_type(call, result);
+    if (places) result = kind_of(call, TYPE_I64);
+    value = reduced(call, op, value, result, axis);
+    return places ? value : rounded(call, value, elem);
 }
 
 static Value check_mean(const TensorCall *call) {
@@ -234,12 +247,13 @@ static Value check_mean(const TensorCall *call) {
     if (x.type->elem->kind == TYPE_BOOL)
         return bad_argument(call, 0, "a tensor of numbers", "convert it: mean(i64(x))");
     double count = x.type->shape[axis];
-    Value value = type_is_float(x.type->elem) ? x.value : tensor_as_f64(call->checker, &x);
+    bool whole = type_is_integer(x.type->elem);
+    Value value = whole ? tensor_as_f64(call->checker, &x) : widened(call, &x);
     const Type *elem = value.type->elem;
     Value sum = reduced(call, EXPR_REDUCE_SUM, value, elem, axis);
     if (elem->kind == TYPE_F32) count = (float)count;
     Value number = const_value(call->checker, elem, (Const){.f = count}, call->span);
-    return on_elements(call, EXPR_DIV, sum, number);
+    return rounded(call, on_elements(call, EXPR_DIV, sum, number), x.type->elem);
 }
 
 // ---- what moves elements ------------------------------------------------------------------------
@@ -551,7 +565,9 @@ static Value check_softmax(const TensorCall *call) {
     Value powers = lifted(call, "exp", on_elements(call, EXPR_SUB, wide, greatest));
     if (is_error(powers.type)) return powers;
     Value sum = reduced_beside(call, EXPR_REDUCE_SUM, powers, axis);
-    return cast_proven(call, on_elements(call, EXPR_DIV, powers, sum), result);
+    Value shares = on_elements(call, EXPR_DIV, powers, sum);
+    if (type_is_half(x.type->elem)) return rounded(call, shares, x.type->elem);
+    return cast_proven(call, shares, result);
 }
 
 // One value for each part of the dimension, or a number, so that it broadcasts to `x`.
@@ -574,14 +590,15 @@ static Value check_normalise(const TensorCall *call) {
     if (!axis_at(call, 3, x.type, x.type->rank, &axis)) return no_value(call);
     if (x.type->elem->kind == TYPE_BOOL)
         return bad_argument(call, 0, "a tensor of numbers", "convert it: f32(x)");
-    Value value = x.value;
+    Value value = widened(call, &x);
     if (type_is_integer(x.type->elem))
         value = type_bits(x.type->elem) <= 16 ? cast_proven(call, x.value, TYPE_F32)
                                               : tensor_as_f64(call->checker, &x);
     Value mean = for_parts(call, 1, value.type, axis);
     Value deviation = for_parts(call, 2, value.type, axis);
     if (is_error(mean.type) || is_error(deviation.type)) return no_value(call);
-    return on_elements(call, EXPR_DIV, on_elements(call, EXPR_SUB, value, mean), deviation);
+    Value distance = on_elements(call, EXPR_SUB, value, mean);
+    return rounded(call, on_elements(call, EXPR_DIV, distance, deviation), x.type->elem);
 }
 
 enum { ONE_HOT_MAX = 65536 };
@@ -628,8 +645,9 @@ static Value check_one_hot(const TensorCall *call) {
 
 // ---- products -----------------------------------------------------------------------------------
 
-// Both sides with elements of the type in which products are added. False: reported.
-static bool factors(const TensorCall *call, TensorOperand sides[2]) {
+// Both sides with elements of the type in which products are added. *result: those of the result.
+// False: reported.
+static bool factors(const TensorCall *call, TensorOperand sides[2], const Type **result) {
     Checker *checker = call->checker;
     const Type *first = call->args->values[0].type, *second = call->args->values[1].type;
     const Type *like = is_tensor(first) ? first : is_tensor(second) ? second : nullptr;
@@ -641,35 +659,38 @@ static bool factors(const TensorCall *call, TensorOperand sides[2]) {
                    "convert one: f32(x)");
         return false;
     }
-    elem = sum_type(call, elem);
+    *result = elem = sum_type(call, elem);
     for (uint32_t i = 0; i < 2; i++) {
         sides[i].value = tensor_widen(checker, &sides[i], elem);
+        sides[i].value = half_widen(checker, sides[i].value, sides[i].span);
         sides[i].type = sides[i].value.type;
     }
     return true;
 }
 
-// The sum over dimension `axis` of x * y, which broadcast to it.
-static Value product(const TensorCall *call, Value x, Value y, uint32_t axis) {
+// The sum over dimension `axis` of x * y, which broadcast to it, with elements of `elem`.
+static Value product(const TensorCall *call, Value x, Value y, uint32_t axis, const Type *elem) {
     TensorOperand sides[] = {{x, x.type, span_of(call, 0)}, {y, y.type, span_of(call, 1)}};
     const Type *shape = tensor_common_shape(call->checker, sides, 2);
     if (!shape) return no_value(call);
     Value all = node2(call->checker, EXPR_MUL, shape, call->span, x, y);
-    return reduced(call, EXPR_REDUCE_SUM, all, shape->elem, axis);
+    return rounded(call, reduced(call, EXPR_REDUCE_SUM, all, shape->elem, axis), elem);
 }
 
 static Value check_dot(const TensorCall *call) {
     TensorOperand sides[2];
-    if (!factors(call, sides)) return no_value(call);
+    const Type *elem;
+    if (!factors(call, sides, &elem)) return no_value(call);
     if (sides[0].type->rank != 1 || sides[1].type != sides[0].type)
         return bad_shapes(call, 0, 1, "both have one dimension of the same size",
                           "flatten them, or use matmul");
-    return product(call, sides[0].value, sides[1].value, 0);
+    return product(call, sides[0].value, sides[1].value, 0, elem);
 }
 
 static Value check_matmul(const TensorCall *call) {
     TensorOperand sides[2];
-    if (!factors(call, sides)) return no_value(call);
+    const Type *elem;
+    if (!factors(call, sides, &elem)) return no_value(call);
     const Type *x = sides[0].type, *y = sides[1].type;
     bool fits = y->rank <= 2 && x->shape[x->rank - 1] == y->shape[0];
     if (!fits)
@@ -679,7 +700,7 @@ static Value check_matmul(const TensorCall *call) {
     Value left = sides[0].value, right = sides[1].value;
     if (y->rank == 2 && x->rank == TENSOR_RANK_MAX) return too_large(call, x);
     if (y->rank == 2) left = with_dimension(call, left, x->rank);
-    return product(call, left, right, x->rank - 1);
+    return product(call, left, right, x->rank - 1, elem);
 }
 
 // ---- the table ----------------------------------------------------------------------------------

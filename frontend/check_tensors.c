@@ -36,7 +36,7 @@ const Type *resolve_tensor(Checker *checker, const AstType *type) {
         return bad_tensor(checker, type, "a tensor of what?", "name a number type: f32[3]");
     if (is_error(elem)) return elem;
     if (!type_is_element(elem))
-        return bad_tensor(checker, type, "elements of tensors are bool, i8 to u64, f32 or f64",
+        return bad_tensor(checker, type, "elements of tensors are bool, i8 to u64, or floats",
                           "use a list: [T]");
     if (!type->param_count || type->param_count > TENSOR_RANK_MAX)
         return bad_tensor(checker, type, "a tensor has 1 to 8 dimensions",
@@ -233,8 +233,8 @@ Value tensor_arithmetic(Checker *checker, ExprOp op, const AstExpr *expr, const 
     if (!shape) return error_value(checker);
     Value left = quotient ? tensor_as_f64(checker, &a) : tensor_widen(checker, &a, elem);
     Value right = quotient ? tensor_as_f64(checker, &b) : tensor_widen(checker, &b, elem);
-    return node2(checker, op, type_tensor_like(checker->types, elem, shape), expr->span, left,
-                 right);
+    return arithmetic(checker, op, type_tensor_like(checker->types, elem, shape), expr->span, left,
+                      right);
 }
 
 Value tensor_comparison(Checker *checker, ExprOp op, const AstExpr *expr, const Value sides[2],
@@ -305,6 +305,7 @@ Value call_for_elements(Checker *checker, Scope *scope, const Arguments *args,
         if (is_tensor(type)) elements.values[i].type = type_base(type)->elem;
     }
     Choice choice = fit_overload(checker, &elements, decls, count);
+    const Type *half = choice.decl ? half_result(choice.decl, &elements) : nullptr;
     if (!choice.decl || !choice.decl->result || !is_lifted(choice.decl, choice.decl->result)) {
         Diag *diag = report(checker, DIAG_ARGUMENT_TYPE, args->call->span,
                             "'%.*s' does not take tensors", TEXT_ARG(args->call->name.text));
@@ -331,5 +332,6 @@ Value call_for_elements(Checker *checker, Scope *scope, const Arguments *args,
     const Type *type = type_tensor_like(checker->types, choice.decl->result, shape);
     Expr payload = {.op = EXPR_CALL, .type = type, .span = args->call->span,
                     .fn = &choice.decl->fn};
-    return (Value){graph_expr(checker->graph, payload, ids, args->count), type};
+    Value result = {graph_expr(checker->graph, payload, ids, args->count), type};
+    return half ? half_round(checker, result, half, args->call->span) : result;
 }

@@ -11,14 +11,6 @@ const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" :
 
 // ---- written types ------------------------------------------------------------------------------
 
-static const Type *not_yet(Checker *checker, DiagCode code, Span span, const char *what,
-                           const char *fix) {
-    Diag *diag = report(checker, code, span, "%s are not in this version", what);
-    report_label(checker, diag, span, "this type");
-    report_fix(checker, diag, "%s", fix);
-    return error_type(checker);
-}
-
 static const Type *resolve_decl(Checker *checker, TypeDecl *decl, Span span) {
     if (decl->state == STATE_BUSY) {
         Diag *diag = report(checker, DIAG_RECURSIVE_TYPE, span, "type '%.*s' contains itself",
@@ -40,7 +32,8 @@ static const Type *resolve_decl(Checker *checker, TypeDecl *decl, Span span) {
 static const char *const foreign_types[][2] = {
     {"int", "i64"}, {"integer", "i64"}, {"long", "i64"}, {"bigint", "i64"}, {"int64", "i64"},
     {"int32", "i32"}, {"float", "f64"}, {"double", "f64"}, {"float64", "f64"},
-    {"float32", "f32"}, {"number", "f64"}, {"numeric", "decimal(18, 2)"}, {"string", "str"},
+    {"float32", "f32"}, {"float16", "f16"}, {"half", "f16"}, {"bfloat16", "bf16"},
+    {"number", "f64"}, {"numeric", "decimal(18, 2)"}, {"string", "str"},
     {"text", "str"}, {"varchar", "str"}, {"utf8", "str"}, {"boolean", "bool"},
     {"datetime", "timestamp"},
 };
@@ -100,8 +93,6 @@ static const Type *resolve_name(Checker *checker, Name name) {
         return error_type(checker);
     }
     if (!type_kind_find(name.text, &kind)) return unknown_type(checker, name);
-    if (kind == TYPE_F16 || kind == TYPE_BF16)
-        return not_yet(checker, DIAG_HALF_FLOATS, name.span, "16-bit floats", "use f32");
     return kind_type(checker, kind);
 }
 
@@ -198,7 +189,7 @@ static bool integer_holds(const Type *wide, const Type *narrow) {
 bool type_holds(const Type *wide, const Type *narrow) {
     if (wide == narrow || is_error(wide) || is_error(narrow)) return true;
     if (type_is_integer(wide) && type_is_integer(narrow)) return integer_holds(wide, narrow);
-    if (wide->kind == TYPE_F64 && narrow->kind == TYPE_F32) return true;
+    if (type_is_float(wide) && type_is_float(narrow)) return type_bits(wide) > type_bits(narrow);
     if (wide->kind != TYPE_DECIMAL || narrow->kind != TYPE_DECIMAL) return false;
     return wide->scale >= narrow->scale &&
            wide->precision - wide->scale >= narrow->precision - narrow->scale;

@@ -285,6 +285,7 @@ typedef struct Choice {
     const Type *variable;   // T.
     const Type *timestamp;  // What timestamps of any unit are taken to; null: there are none.
     const Type *result;
+    const Type *half;       // The result is rounded to it; null: it is not.
 } Choice;
 
 // Chooses among the overloads of `call` and turns the arguments into what they take. Its `decl` is
@@ -295,6 +296,18 @@ Choice fit_overload(Checker *checker, const Arguments *args, const Decl *const *
 Choice choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
                        size_t count);
 void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args);
+
+// ---- f16 and bf16 (check_halves.c) --------------------------------------------------------------
+
+// With elements of f32, if those are f16 or bf16; elements of f32 or f64 as `elem`, if that is f16
+// or bf16.
+Value half_widen(Checker *checker, Value value, Span span);
+Value half_round(Checker *checker, Value value, const Type *elem, Span span);
+// An operator on numbers of one type, or tensors of them; f16 and bf16 go by way of f32.
+Value arithmetic(Checker *checker, ExprOp op, const Type *type, Span span, Value a, Value b);
+Value negated(Checker *checker, Value value, Span span);
+// The type of all arguments that are no numbers written out, if the function gives f32 for it.
+const Type *half_result(const Decl *decl, const Arguments *args);
 
 // ---- tensors (check_tensors.c) ------------------------------------------------------------------
 

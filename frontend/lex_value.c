@@ -113,7 +113,7 @@ static const char *const type_suffixes[][2] = {
     {"l", "i64"},     {"LL", "i64"},    {"ll", "i64"},    {"u", "u32"},    {"U", "u32"},
     {"UL", "u64"},    {"ul", "u64"},    {"ULL", "u64"},   {"ull", "u64"},  {"lu", "u64"},
     {"LU", "u64"},    {"llu", "u64"},   {"LLU", "u64"},   {"BD", "decimal"}, {"f", "f32"},
-    {"F", "f32"},     {"D", "f64"},     {"f16", "f32"},   {"bf16", "f32"},
+    {"F", "f32"},     {"D", "f64"},     {"f16", "f16"},   {"bf16", "bf16"},
 };
 
 // The type that a suffix means, or null.

@@ -199,8 +199,8 @@ bool graph_is_elementwise(const Expr *node) {
     switch (node->op) {
     case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
     case EXPR_MOD: case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT:
-    case EXPR_GE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_CALL:
-    case EXPR_EXPAND: case EXPR_CHOOSE:
+    case EXPR_GE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_ROUND:
+    case EXPR_CALL: case EXPR_EXPAND: case EXPR_CHOOSE:
         return !node->type->nullable;
     case EXPR_CONST: case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE:
     case EXPR_SOME: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:

@@ -42,12 +42,12 @@ static bool has_lane(const Type *type) {
     const Type *base = type_base(type);
     switch (base->kind) {
     case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64: case TYPE_U8:
-    case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F32: case TYPE_F64: case TYPE_DATE:
-    case TYPE_TIMESTAMP: case TYPE_DURATION:
+    case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F16: case TYPE_BF16:
+    case TYPE_F32: case TYPE_F64: case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
         return true;
     case TYPE_DECIMAL: return base->precision <= DECIMAL_PRECISION_I64;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_STRUCT:
-    case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return false;
@@ -67,7 +67,7 @@ static const char *why_not_node(const Search *search, const Expr *x) {
     case EXPR_ELSE:
         return nullptr;
     case EXPR_MOD: return type_is_float(type) ? because_call : nullptr;
-    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
+    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_ROUND:
         return first == type || type_cast_scales(first, type) ||
                        (type_is_plain_number(first) && type_is_plain_number(type))
                    ? nullptr

@@ -92,7 +92,7 @@ static const char *why_not_node(const Graph *graph, const Expr *x) {
         return nullptr;
     case EXPR_ADD: case EXPR_SUB: case EXPR_MUL:
         return is_plain_time(graph, x) ? nullptr : because_type;
-    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
+    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_ROUND:
         return is_plain_cast(graph, x) ? nullptr : because_cast;
     case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;
     case EXPR_LIST: return why_not_list(graph, x);

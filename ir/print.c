@@ -124,7 +124,7 @@ static void print_payload(TextBuf *buf, const Expr *node) {
     case EXPR_IDIV: case EXPR_MOD: case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE:
     case EXPR_GT: case EXPR_GE: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
     case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_CAST: case EXPR_WIDEN:
-    case EXPR_TO_F64:
+    case EXPR_TO_F64: case EXPR_ROUND:
     case EXPR_CONCAT:
     case EXPR_TEXT:
     case EXPR_STRUCT:

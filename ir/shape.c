@@ -2,7 +2,7 @@
 #include "ir/type.h"
 
 bool type_is_element(const Type *type) {
-    bool number = type_is_integer(type) || type->kind == TYPE_F32 || type->kind == TYPE_F64;
+    bool number = type_is_integer(type) || type_is_float(type);
     return (number || type->kind == TYPE_BOOL) && !type->nullable;
 }
 

@@ -133,13 +133,16 @@ bool type_kind_find(Text name, TypeKind *kind) {
 bool type_is_integer(const Type *type) { return type->kind >= TYPE_I8 && type->kind <= TYPE_U64; }
 bool type_is_signed(const Type *type) { return type->kind >= TYPE_I8 && type->kind <= TYPE_I64; }
 bool type_is_float(const Type *type) { return type->kind >= TYPE_F16 && type->kind <= TYPE_F64; }
+bool type_is_half(const Type *type) {
+    return type->kind == TYPE_F16 || type->kind == TYPE_BF16;
+}
 bool type_is_numeric(const Type *type) {
     return type_is_integer(type) || type_is_float(type) || type->kind == TYPE_DECIMAL;
 }
 
 bool type_is_plain_number(const Type *type) {
-    return type_is_integer(type) || type->kind == TYPE_F32 || type->kind == TYPE_F64 ||
-           type->kind == TYPE_DURATION || type->kind == TYPE_BOOL;
+    return type_is_integer(type) || type_is_float(type) || type->kind == TYPE_DURATION ||
+           type->kind == TYPE_BOOL;
 }
 bool type_cast_scales(const Type *from, const Type *to) {
     bool narrow = from->kind == TYPE_DECIMAL && from->precision <= DECIMAL_PRECISION_I64;

@@ -76,8 +76,9 @@ bool type_kind_find(Text name, TypeKind *kind);  // By the name of a kind withou
 bool type_is_integer(const Type *type);          // i8..u64
 bool type_is_signed(const Type *type);           // i8..i64
 bool type_is_float(const Type *type);            // f16 bf16 f32 f64
+bool type_is_half(const Type *type);             // f16 bf16
 bool type_is_numeric(const Type *type);          // Integer, float or decimal.
-// Integers, f32, f64, bool as an unsigned bit, and durations as i64: a cast between two of them is
+// Integers, floats, bool as an unsigned bit, and durations as i64: a cast between two of them is
 // done in place. The library does the other casts.
 bool type_is_plain_number(const Type *type);
 // Is a cast arithmetic on whole numbers: from integers and decimals to decimals, and of decimals in
@@ -87,6 +88,9 @@ bool type_is_bytes(const Type *type);            // Carried as SbStr: str, bytes
 bool type_is_nested(const Type *type);           // list, struct or tensor.
 bool type_is_sequence(const Type *type);         // Carried as SbList: list or tensor.
 unsigned type_bits(const Type *type);            // Integers, floats: the width.
+
+// x as the nearest value of a float type, ties to even; beyond the largest an infinity (ir/half.c).
+double type_round(const Type *type, double x);
 
 // Bytes and alignment in memory, nullable included: what C gives {T value; uint8_t valid}.
 size_t type_size(const Type *type);
@@ -99,7 +103,7 @@ int type_field_find(const Type *type, Text name);
 
 // ---- tensors (ir/shape.c) -----------------------------------------------------------------------
 
-// May elements of a tensor be of this type? bool, integers, f32 and f64, none null.
+// May elements of a tensor be of this type? bool, integers and floats, none null.
 bool type_is_element(const Type *type);
 // The type of one element of a tensor; any other type is its own.
 const Type *type_element(const Type *type);

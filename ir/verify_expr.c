@@ -50,6 +50,7 @@ static void check_leaf(const Check *check) {
 
 static void check_arithmetic(const Check *check) {
     const Expr *node = check->node;
+    want(check, !type_is_half(node->type), "16 bits are computed with as f32");
     bool plain = type_is_integer(node->type) || type_is_float(node->type);
     for (uint32_t i = 0; i < node->arg_count; i++) {
         want(check, !check->types[i]->nullable, "an operand may be null");
@@ -105,6 +106,11 @@ static void check_convert(const Check *check) {
     }
     want(check, node->type->nullable == check->types[0]->nullable, "null appears or is lost");
     if (node->op == EXPR_TO_F64) want(check, node->type->kind == TYPE_F64, "the result is no f64");
+    if (node->op == EXPR_ROUND) {
+        const Type *from = type_base(check->types[0]), *to = type_base(node->type);
+        want(check, type_is_float(from) && type_is_float(to) && type_bits(to) < type_bits(from),
+             "it is no narrower float");
+    }
 }
 
 static void check_struct(const Check *check) {
@@ -370,6 +376,7 @@ static void check_types(const Check *check) {
     case EXPR_IS_NULL: want(check, is_bool(check->node->type), "the result is no bool"); break;
     case EXPR_COALESCE: case EXPR_IF: case EXPR_ELSE: check_choice(check); break;
     case EXPR_SOME: case EXPR_PRESENT: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
+    case EXPR_ROUND:
         check_convert(check); break;
     case EXPR_CALL: want(check, check->node->fn != nullptr, "it calls nothing"); break;
     case EXPR_CONCAT: case EXPR_TEXT: check_texts(check); break;

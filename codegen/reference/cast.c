@@ -1,5 +1,6 @@
 // Casts, as docs/casts.md fixes them.
 #include "codegen/reference/eval.h"
+#include "codegen/reference/half.h"
 #include "codegen/reference/read_json.h"
 
 #include <math.h>
@@ -73,29 +74,31 @@ static bool to_integer(const Type *from, const Type *to, const Value *value, Val
     return integer_fits(to, number);
 }
 
+// Not by way of f64 to a narrower type: that would round twice.
+static double decimal_to_float(const Type *from, const Type *to, const Value *value) {
+    if (to->kind == TYPE_F64) return decimal_to_f64(value->decimal, from->scale);
+    TextBuf buf = {0};
+    value_print(&buf, from, value, '.');
+    text_buf_char(&buf, 0);
+    const char *text = text_buf_view(&buf).at;
+    double nearest = type_is_half(to) ? half_read(to, text) : (double)strtof(text, nullptr);
+    text_buf_free(&buf);
+    return nearest;
+}
+
 static bool to_float(const Type *from, const Type *to, const Value *value, Value *out) {
-    bool single = to->kind == TYPE_F32;
     if (from->kind == TYPE_DECIMAL) {
-        double nearest = decimal_to_f64(value->decimal, from->scale);
-        if (single) {  // Not by way of f64: that would round twice.
-            Text text = {0};
-            TextBuf buf = {0};
-            value_print(&buf, from, value, '.');
-            text_buf_char(&buf, 0);
-            text = text_buf_view(&buf);
-            nearest = (double)strtof(text.at, nullptr);
-            text_buf_free(&buf);
-        }
-        *out = value_f64(nearest);
-        return true;
+        *out = value_f64(decimal_to_float(from, to, value));
+        return isfinite(out->f);
     }
     if (type_is_float(from)) {
-        *out = value_f64(single ? (double)(float)value->f : value->f);
+        *out = value_f64(type_round(to, value->f));
         return isfinite(out->f) || !isfinite(value->f);
     }
     __int128 number = value_integer(from, value);
-    *out = value_f64(single ? (double)(float)number : (double)number);
-    return (__int128)out->f == number;
+    *out = value_f64(to->kind == TYPE_F32 ? (double)(float)number
+                                          : type_round(to, (double)number));
+    return isfinite(out->f) && (__int128)out->f == number;
 }
 
 static bool to_decimal(Eval *eval, const Type *from, const Type *to, const Value *value,

@@ -16,7 +16,7 @@ static bool is_known(const Graph *graph, ExprId id) {
     case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IS_NULL:
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_PRESENT: case EXPR_IF:
     case EXPR_IN: case EXPR_ELSE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
-    case EXPR_CONCAT:
+    case EXPR_ROUND: case EXPR_CONCAT:
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
     case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY: case EXPR_LIST_ALL:
     case EXPR_LIST_REDUCE:

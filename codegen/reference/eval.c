@@ -168,7 +168,7 @@ static int32_t eval_field(Eval *eval, const Expr *expr, Value *out) {
     return SB_OK;
 }
 
-// CAST, WIDEN, TO_F64, TEXT: one argument, null stays null.
+// CAST, WIDEN, TO_F64, ROUND, TEXT: one argument, null stays null.
 static int32_t eval_convert(Eval *eval, const Expr *expr, Value *out) {
     Value value;
     int32_t status = argument(eval, expr, 0, &value);
@@ -186,6 +186,10 @@ static int32_t eval_convert(Eval *eval, const Expr *expr, Value *out) {
         if (from->kind == TYPE_DECIMAL)
             *out = value_f64(decimal_to_f64(value.decimal, from->scale));
         else *out = value_f64(integer_to_f64(value_integer(from, &value)));
+        return SB_OK;
+    }
+    if (expr->op == EXPR_ROUND) {
+        *out = value_f64(type_round(to, value.f));
         return SB_OK;
     }
     return eval_cast(eval, from, to, &value, out);
@@ -251,7 +255,7 @@ int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
         return eval_choice(eval, expr, out);
     case EXPR_IN: return eval_in(eval, expr, out);
     case EXPR_ELSE: return eval_else(eval, expr, out);
-    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_TEXT:
+    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_ROUND: case EXPR_TEXT:
         return eval_convert(eval, expr, out);
     case EXPR_CALL: return eval_call(eval, expr, out);
     case EXPR_CONCAT: return eval_concat(eval, expr, out);

@@ -1,3 +1,4 @@
+#include "codegen/reference/half.h"
 #include "codegen/reference/library.h"
 
 #include "stdlib/regex.h"
@@ -109,7 +110,10 @@ static void put_base(Arena *arena, const Type *type, const Value *value, void *m
             library_put(arena, type->fields[i].type, &value->items[i],
                         (char *)memory + type_field_offset(type, i));
         return;
-    case TYPE_F16: case TYPE_BF16: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_F16: case TYPE_BF16:
+        memcpy(memory, &(uint16_t){half_bits(half_form(type->kind), value->f)}, sizeof(uint16_t));
+        return;
+    case TYPE_NULL: case TYPE_ERROR:
         return;
     }
 }
@@ -171,6 +175,11 @@ static Value get_struct(Arena *arena, const Type *type, const void *memory) {
 static Value get_float(const Type *type, const void *memory) {
     float single;
     double value;
+    uint16_t bits;
+    if (half_form(type->kind)) {
+        memcpy(&bits, memory, sizeof bits);
+        return value_f64(half_of_bits(half_form(type->kind), bits));
+    }
     if (type->kind == TYPE_F64) {
         memcpy(&value, memory, sizeof value);
         return value_f64(value);
@@ -187,7 +196,7 @@ Value library_get(Arena *arena, const Type *type, const void *memory) {
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
     case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
         return get_integer(base, memory);
-    case TYPE_F32: case TYPE_F64:
+    case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
         return get_float(base, memory);
     case TYPE_DECIMAL:
         return get_decimal(base, memory);
@@ -197,7 +206,7 @@ Value library_get(Arena *arena, const Type *type, const void *memory) {
         return get_list(arena, base, memory);
     case TYPE_STRUCT:
         return get_struct(arena, base, memory);
-    case TYPE_F16: case TYPE_BF16: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return value_null();

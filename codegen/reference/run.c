@@ -54,7 +54,7 @@ static Text plain_number(Job *job, const Type *type, Text text) {
     const char *start = text_c(job->arena, text);
     double number = strtod(start, &end);
     if (end == start || strpbrk(start, "xX")) return text;
-    bool fraction = type->kind == TYPE_F32 || type->kind == TYPE_F64;
+    bool fraction = type_is_float(type);
     if (fraction && text.len > 1 && text_is(text_of(end), "%"))
         return text_format(job->arena, "%.*se-2", (int)text.len - 1, text.at);
     for (size_t i = 0; type_is_integer(type) && i < countof(units); i++) {

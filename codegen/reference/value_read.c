@@ -1,4 +1,5 @@
 // Scalars from their texts, as docs/text_forms.md fixes them, without the scalar library.
+#include "codegen/reference/half.h"
 #include "codegen/reference/value.h"
 
 #include "codegen/reference/library.h"
@@ -86,7 +87,9 @@ static int32_t read_float(Arena *arena, const Type *type, Text text, char point,
         }
         if (rest.len) return SB_FAULT_BAD_FLOAT;
     }
-    double f = is_single ? (double)strtof(form, nullptr) : strtod(form, nullptr);
+    double f = type_is_half(type) ? half_read(type, form)
+               : is_single        ? (double)strtof(form, nullptr)
+                                  : strtod(form, nullptr);
     if (!word && isinf(f)) return SB_FAULT_OUT_OF_RANGE;
     // The sign of a NaN is never seen; one form keeps equal bytes equal.
     *out = value_f64(isnan(f) ? (double)NAN : f);

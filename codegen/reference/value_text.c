@@ -1,4 +1,5 @@
 // Canonical texts and JSON of values, as docs/text_forms.md fixes them.
+#include "codegen/reference/half.h"
 #include "codegen/reference/value.h"
 
 #include <math.h>
@@ -6,15 +7,20 @@
 
 // The fewest digits that read back; printf rounds correctly, so of those of one length it gives
 // the closest.
-static void shortest(double f, bool single, char out[40]) {
+static void shortest(double f, const Type *type, char out[40]) {
+    bool half = type_is_half(type);
+    bool single = type->kind == TYPE_F32;
     for (int precision = 0; precision < 17; precision++) {
         snprintf(out, 40, "%.*e", precision, f);
-        if (single ? strtof(out, nullptr) == (float)f : strtod(out, nullptr) == f) return;
+        double back = half     ? half_read(type, out)
+                      : single ? (double)strtof(out, nullptr)
+                               : strtod(out, nullptr);
+        if (back == f) return;
     }
 }
 
 // Digits d.ddd and exponent as Python's repr lays them out.
-static void print_float(TextBuf *buf, double f, bool single, char point) {
+static void print_float(TextBuf *buf, double f, const Type *type, char point) {
     if (isnan(f)) {
         text_buf_add(buf, TEXT("nan"));
         return;
@@ -29,7 +35,7 @@ static void print_float(TextBuf *buf, double f, bool single, char point) {
         return;
     }
     char form[40], digits[40];
-    shortest(fabs(f), single, form);
+    shortest(fabs(f), type, form);
     int count = 0, exponent = 0;
     for (const char *at = form; *at; at++) {
         if (*at == 'e') {
@@ -173,11 +179,8 @@ void value_print(TextBuf *buf, const Type *type, const Value *value, char point)
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
         text_buf_format(buf, "%llu", (unsigned long long)value->u);
         return;
-    case TYPE_F16: case TYPE_BF16: case TYPE_F32:
-        print_float(buf, value->f, true, point);
-        return;
-    case TYPE_F64:
-        print_float(buf, value->f, false, point);
+    case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
+        print_float(buf, value->f, type, point);
         return;
     case TYPE_DECIMAL:
         print_decimal(buf, type, value->decimal, point);

@@ -69,6 +69,10 @@ static inline int sb_is_sequence(const SbType *type) {
     return type->kind == SB_LIST || type->kind == SB_TENSOR;
 }
 
+static inline int sb_is_float(const SbType *type) {
+    return type->kind >= SB_F16 && type->kind <= SB_F64;
+}
+
 // Bytes of the value without the flag of a nullable one.
 static inline int64_t sb_base_size(const SbType *type) {
     return type->nullable ? type->valid_offset : type->size;

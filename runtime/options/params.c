@@ -77,14 +77,14 @@ static bool read_scalar(const char *text, const SbType *type, void *value) {
     case SB_U16: return sb_read_u16(text, len, value) == SB_OK;
     case SB_U32: return sb_read_u32(text, len, value) == SB_OK;
     case SB_U64: return sb_read_u64(text, len, value) == SB_OK;
-    case SB_F32: return sb_read_f32(text, len, value) == SB_OK;
-    case SB_F64: return sb_read_f64(text, len, value) == SB_OK;
+    case SB_F16: case SB_BF16: case SB_F32: case SB_F64:
+        return sb_read_float(type, text, len, value) == SB_OK;
     case SB_DECIMAL: return read_decimal(text, type, value);
     case SB_DATE: return sb_read_date(text, len, value) == SB_OK;
     case SB_TIMESTAMP: return sb_read_timestamp(text, len, type->unit, nullptr, value) == SB_OK;
     case SB_DURATION: return sb_read_duration(text, len, value) == SB_OK;
     case SB_STR: case SB_BYTES: case SB_JSON: *(SbStr *)value = (SbStr){text, len}; return true;
-    case SB_F16: case SB_BF16: case SB_LIST: case SB_STRUCT: case SB_TENSOR:
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR:
         return false;
     }
     return false;
@@ -128,7 +128,7 @@ static const char *plain_number(const char *text, const SbType *type,
                                 char plain[PLAIN_MAX + SB_SLACK]) {
     size_t len = strlen(text);
     bool whole = type->kind >= SB_I8 && type->kind <= SB_U64;
-    bool fraction = type->kind == SB_F32 || type->kind == SB_F64;
+    bool fraction = sb_is_float(type);
     int64_t bytes;
     if (whole && len > 1 && text[len - 1] == 'B' && options_size(text, &bytes)) {
         snprintf(plain, PLAIN_MAX, "%lld", (long long)bytes);

@@ -88,12 +88,8 @@ static void add_tensor(Text *text, const SbType *type, const char **from, uint32
 
 static void add_number(Text *text, const SbType *type, const char *at) {
     char put[SB_NUMBER_MAX];
-    if (type->kind == SB_F32) {
-        float value = *(const float *)at;
-        add_float(text, put, sb_put_f32(put, value), (double)value);
-    } else if (type->kind == SB_F64) {
-        double value = *(const double *)at;
-        add_float(text, put, sb_put_f64(put, value), value);
+    if (sb_is_float(type)) {
+        add_float(text, put, sb_put_float(put, type, at), sb_float_value(type, at));
     } else {
         char *end = type->kind == SB_U64 ? sb_put_u64(put, *(const uint64_t *)at)
                                          : sb_put_i64(put, integer_at(type, at));
@@ -121,7 +117,7 @@ static void add_value(Text *text, const SbType *type, const char *at) {
     case SB_BOOL: sb_text_str(text, *at ? "true" : "false"); break;
     case SB_I8: case SB_I16: case SB_I32: case SB_I64:
     case SB_U8: case SB_U16: case SB_U32: case SB_U64:
-    case SB_F32: case SB_F64: add_number(text, type, at); break;
+    case SB_F16: case SB_BF16: case SB_F32: case SB_F64: add_number(text, type, at); break;
     case SB_DECIMAL: add_decimal(text, type, at); break;
     case SB_STR:
         str = *(const SbStr *)at;
@@ -139,7 +135,6 @@ static void add_value(Text *text, const SbType *type, const char *at) {
         at = ((const SbList *)(const void *)at)->ptr;
         add_tensor(text, type, &at, 0);
         break;
-    case SB_F16: case SB_BF16: break;  // No type of this version.
     }
 }
 

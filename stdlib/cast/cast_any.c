@@ -86,6 +86,7 @@ static int32_t from_text(SbCall *call, SbStr x, const SbType *to, void *out) {
     SbDecimal decimal = 0;
     if (is_whole(to)) return text_to_whole(x, to, out);
     switch ((int)to->kind) {
+    case SB_F16: case SB_BF16: return sb_read_float(to, x.ptr, x.len, out);
     case SB_F32: return sb_cast_str_f32(x, out);
     case SB_F64: return sb_cast_str_f64(x, out);
     case SB_DECIMAL: {
@@ -106,6 +107,13 @@ static int32_t from_whole(Whole x, const SbType *to, void *out) {
     return store_decimal(to, status, decimal, out);
 }
 
+// Read from its text, which rounds once. Of f16 a decimal may be out of range.
+static int32_t decimal_to_half(SbDecimal x, const SbType *from, const SbType *to, void *out) {
+    char text[SB_DECIMAL_MAX + SB_SLACK] = {};
+    int64_t len = sb_put_decimal(text, x, from->scale, '.') - text;
+    return sb_read_float(to, text, len, out) ? SB_FAULT_BAD_CAST : SB_OK;
+}
+
 static int32_t from_decimal(SbDecimal x, const SbType *from, const SbType *to, void *out) {
     SbDecimal decimal = 0;
     if (to->kind == SB_DECIMAL) {
@@ -115,6 +123,7 @@ static int32_t from_decimal(SbDecimal x, const SbType *from, const SbType *to, v
     }
     if (to->kind == SB_F64) return *(double *)out = sb_cast_decimal_f64(x, from->scale), SB_OK;
     if (to->kind == SB_F32) return *(float *)out = sb_cast_decimal_f32(x, from->scale), SB_OK;
+    if (sb_is_float(to)) return decimal_to_half(x, from, to, out);
     int64_t i = 0;
     uint64_t u = 0;
     int32_t status = is_unsigned(to) ? sb_cast_decimal_u64(x, from->scale, &u)
@@ -123,9 +132,12 @@ static int32_t from_decimal(SbDecimal x, const SbType *from, const SbType *to, v
     return is_unsigned(to) ? store_unsigned(to, u, out) : store_signed(to, i, out);
 }
 
-static int32_t from_float(double x, const SbType *to, void *out) {
+// By its canonical text, which is that of its own width.
+static int32_t from_float(const SbType *from, const void *x, const SbType *to, void *out) {
     SbDecimal decimal = 0;
-    int32_t status = sb_cast_f64_decimal(x, to->precision, to->scale, &decimal);
+    char text[SB_NUMBER_MAX + SB_SLACK] = {};
+    SbDecimalForm form = {to->precision, to->scale, '.', true};
+    int32_t status = sb_read_decimal(text, sb_put_float(text, from, x) - text, form, &decimal);
     return store_decimal(to, status ? SB_FAULT_BAD_CAST : SB_OK, decimal, out);
 }
 
@@ -152,8 +164,7 @@ static int32_t cast(SbCall *call, const SbType *from, const void *value, const S
         return from_bytes(*(const SbStr *)value, to, out);
     if (from->kind == SB_DATE || from->kind == SB_TIMESTAMP) return from_time(from, value, to, out);
     if (from->kind == SB_DECIMAL) return from_decimal(load_decimal(from, value), from, to, out);
-    if (from->kind == SB_F32) return from_float(*(const float *)value, to, out);
-    if (from->kind == SB_F64) return from_float(*(const double *)value, to, out);
+    if (sb_is_float(from)) return from_float(from, value, to, out);
     return from_whole(load_whole(from, value), to, out);
 }
 

@@ -23,6 +23,12 @@ char *sb_json_put_f64(char *out, double value) {
 char *sb_json_put_f32(char *out, float value) {
     return quoted_if_special(out, sb_put_f32(out, value));
 }
+char *sb_json_put_f16(char *out, float value) {
+    return quoted_if_special(out, sb_put_f16(out, value));
+}
+char *sb_json_put_bf16(char *out, float value) {
+    return quoted_if_special(out, sb_put_bf16(out, value));
+}
 
 static bool is_null_word(const SbSinkRules *rules, SbStr text) {
     for (uint32_t i = 0; i < rules->null_count; i++)
@@ -80,8 +86,7 @@ char *sb_put_text(char *out, const SbType *type, const void *value) {
     const SbStr *text = value;
     switch ((SbKind)type->kind) {
     case SB_BOOL: return sb_put_bool(out, *(const uint8_t *)value);
-    case SB_F32: return sb_put_f32(out, *(const float *)value);
-    case SB_F64: return sb_put_f64(out, *(const double *)value);
+    case SB_F16: case SB_BF16: case SB_F32: case SB_F64: return sb_put_float(out, type, value);
     case SB_DECIMAL: return put_decimal(out, type, value);
     case SB_STR: case SB_JSON: return sb_put_copy(out, text->ptr, text->len);
     case SB_BYTES: return sb_base64_put(out, text->ptr, text->len);
@@ -97,7 +102,6 @@ char *sb_put_text(char *out, const SbType *type, const void *value) {
     case SB_U16:
     case SB_U32:
     case SB_U64:
-    case SB_F16: case SB_BF16:
         break;
     }
     return put_integer(out, type, value);
@@ -120,7 +124,7 @@ char *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, con
     int64_t room = sb_text_room(type, value);
     char *text = out + room + 2;  // Written after, then quoted forward over itself.
     char *end = sb_put_text(text, type, value);
-    bool fraction = type->kind == SB_F32 || type->kind == SB_F64 || type->kind == SB_DECIMAL;
+    bool fraction = sb_is_float(type) || type->kind == SB_DECIMAL;
     for (char *at = text; fraction && rules->decimal != '.' && at < end; at++)
         if (*at == '.') *at = rules->decimal;
     SbStr view = {text, end - text};
@@ -150,7 +154,7 @@ char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, 
                        uint32_t flags) {
     SbStr text = usable_spelling(raw);
     if (!text.len) return nullptr;
-    bool fraction = type->kind == SB_F32 || type->kind == SB_F64 || type->kind == SB_DECIMAL;
+    bool fraction = sb_is_float(type) || type->kind == SB_DECIMAL;
     char wrong = rules->decimal == ',' ? '.' : ',';
     for (int64_t i = 0; fraction && i < text.len; i++)
         if (text.ptr[i] == wrong) return nullptr;

@@ -46,5 +46,7 @@ SbStr sb_cast_detail(SbCall *call, const SbType *type, const void *value);
 
 char *sb_json_put_f64(char *out, double value);  // NaN and infinities as strings.
 char *sb_json_put_f32(char *out, float value);
+char *sb_json_put_f16(char *out, float value);
+char *sb_json_put_bf16(char *out, float value);
 
 #endif

@@ -1,6 +1,7 @@
 // Digest: CRC-32, MD5 and SHA-256, written from their specifications, and hashes of any value.
 #include "stdlib/hash/digest.h"
 
+#include "stdlib/number.h"
 #include "stdlib/text.h"
 
 static uint32_t rotate32(uint32_t x, int bits) { return x << bits | x >> (32 - bits); }
@@ -18,23 +19,6 @@ static uint64_t hash_decimal(SbDecimal x, uint8_t scale) {
     memcpy(bytes, &x, sizeof x);
     bytes[16] = (char)scale;
     return sb_xxh64(bytes, sizeof bytes, 0);
-}
-
-// f16 or bf16 as f64.
-static double half_value(const SbType *type, const void *value) {
-    uint16_t bits;
-    memcpy(&bits, value, sizeof bits);
-    int mantissa_bits = type->kind == SB_F16 ? 10 : 7, bias = type->kind == SB_F16 ? 15 : 127;
-    int exponent = bits >> mantissa_bits & (2 * bias + 1),
-        mantissa = bits & ((1 << mantissa_bits) - 1);
-    if (exponent == 2 * bias + 1)
-        return mantissa ? __builtin_nan("") : bits >> 15 ? -__builtin_inf() : __builtin_inf();
-    if (exponent) mantissa |= 1 << mantissa_bits;
-    int shift = (exponent ? exponent : 1) - bias - mantissa_bits;
-    double power = 1, size = mantissa;
-    for (int i = shift; i < 0; i++) power /= 2;
-    for (int i = shift; i > 0; i--) power *= 2;
-    return bits >> 15 ? -size * power : size * power;
 }
 
 static int32_t hash_parts(SbCall *call, const SbType *type, const void *x, uint64_t *out) {
@@ -70,8 +54,9 @@ int32_t sb_hash_any(SbCall *call, const SbType *type, const void *x, uint64_t *o
     case SB_I16: *out = sb_hash_i64(READ(int16_t, x)); break;
     case SB_I32: case SB_DATE: *out = sb_hash_i64(READ(int32_t, x)); break;
     case SB_I64: case SB_TIMESTAMP: case SB_DURATION: *out = sb_hash_i64(READ(int64_t, x)); break;
-    case SB_F16: case SB_BF16: *out = sb_hash_f64(half_value(type, x)); break;
-    case SB_F32: *out = sb_hash_f64((double)READ(float, x)); break;
+    case SB_F16: case SB_BF16: case SB_F32:
+        *out = sb_hash_f64(sb_float_value(type, x));
+        break;
     case SB_F64: *out = sb_hash_f64(READ(double, x)); break;
     case SB_DECIMAL:
         *out = hash_decimal(type->precision <= 18 ? READ(int64_t, x) : READ(SbDecimal, x),

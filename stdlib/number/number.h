@@ -18,6 +18,8 @@
 
 #include "runtime/abi/value.h"
 
+#include "stdlib/number/half.h"
+
 int32_t sb_read_bool(const char *ptr, int64_t len, uint8_t *out);
 int32_t sb_read_i8(const char *ptr, int64_t len, int8_t *out);
 int32_t sb_read_i16(const char *ptr, int64_t len, int16_t *out);
@@ -29,10 +31,14 @@ int32_t sb_read_u32(const char *ptr, int64_t len, uint32_t *out);
 int32_t sb_read_u64(const char *ptr, int64_t len, uint64_t *out);
 int32_t sb_read_f32(const char *ptr, int64_t len, float *out);
 int32_t sb_read_f64(const char *ptr, int64_t len, double *out);
+int32_t sb_read_f16(const char *ptr, int64_t len, uint16_t *out);  // Bits: stdlib/number/half.h.
+int32_t sb_read_bf16(const char *ptr, int64_t len, uint16_t *out);
 
 // With another decimal point: ',' or any other single byte that is no digit, sign or letter.
 int32_t sb_read_f32_point(const char *ptr, int64_t len, char point, float *out);
 int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out);
+int32_t sb_read_f16_point(const char *ptr, int64_t len, char point, uint16_t *out);
+int32_t sb_read_bf16_point(const char *ptr, int64_t len, char point, uint16_t *out);
 
 // Writers put at most SB_NUMBER_MAX bytes and return the end. Floats are the fewest digits that
 // read back to the same value, of those the closest, laid out as Python's repr: 1.0, 0.0001, 1e-05,
@@ -43,6 +49,15 @@ char *sb_put_i64(char *out, int64_t value);
 char *sb_put_u64(char *out, uint64_t value);
 char *sb_put_f32(char *out, float value);
 char *sb_put_f64(char *out, double value);
+char *sb_put_f16(char *out, float value);   // One that the type holds.
+char *sb_put_bf16(char *out, float value);
+
+// Floats of any width by their type, which is not nullable.
+double  sb_float_value(const SbType *type, const void *value);
+int32_t sb_read_float(const SbType *type, const char *ptr, int64_t len, void *out);
+char   *sb_put_float(char *out, const SbType *type, const void *value);
+// The f16 or bf16 nearest to x.
+void    sb_store_half(const SbType *type, double x, void *out);
 
 // ---- the parts after, for stdlib/ -------------------------------------------------------------
 

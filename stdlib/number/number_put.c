@@ -167,3 +167,15 @@ char *sb_put_f32(char *out, float value) {
     if (word >> 31 && !(biased == 0xff && stored)) *out++ = '-';
     return put_float(out, stored, biased, 23, 127);
 }
+
+char *sb_put_f16(char *out, float value) {
+    uint16_t word = sb_f64_f16((double)value);
+    if (word >> 15) *out++ = '-';  // No NaN has a sign.
+    return put_float(out, word & 0x3ff, word >> 10 & 0x1f, 10, 15);
+}
+
+char *sb_put_bf16(char *out, float value) {
+    uint16_t word = sb_f64_bf16((double)value);
+    if (word >> 15) *out++ = '-';
+    return put_float(out, word & 0x7f, word >> 7 & 0xff, 7, 127);
+}

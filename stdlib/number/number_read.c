@@ -81,7 +81,7 @@ typedef struct Format {
     int bits, bias;
 } Format;
 
-static const Format F64 = {53, 1023}, F32 = {24, 127};
+static const Format F64 = {53, 1023}, F32 = {24, 127}, F16 = {11, 15}, BF16 = {8, 127};
 
 static uint64_t infinity_of(Format format) {
     return (uint64_t)(2 * format.bias + 1) << (format.bits - 1);
@@ -372,28 +372,39 @@ static int32_t read_float(Trimmed text, char point, Format format, uint64_t *bit
     return *bits >= infinity ? SB_FAULT_OUT_OF_RANGE : SB_OK;
 }
 
-int32_t sb_read_f64_any(const char *ptr, int64_t len, char point, double *out) {
+// The bits with the sign.
+static int32_t read_bits(const char *ptr, int64_t len, char point, Format format, uint64_t *out) {
     Trimmed text = after_minus(ptr, len);
     uint64_t bits;
-    if (!read_plain_bits(text, point, F64, &bits)) {
+    if (!read_plain_bits(text, point, format, &bits)) {
         text = trim(ptr, len);
-        int32_t status = read_float(text, point, F64, &bits);
+        int32_t status = read_float(text, point, format, &bits);
         if (status != SB_OK) return status;
     }
-    bits |= (uint64_t)text.minus << 63;
-    memcpy(out, &bits, sizeof *out);
+    uint64_t sign = infinity_of(format) + (UINT64_C(1) << (format.bits - 1));
+    *out = text.minus ? bits | sign : bits;
     return SB_OK;
 }
 
-int32_t sb_read_f32_any(const char *ptr, int64_t len, char point, float *out) {
-    Trimmed text = after_minus(ptr, len);
-    uint64_t bits;
-    if (!read_plain_bits(text, point, F32, &bits)) {
-        text = trim(ptr, len);
-        int32_t status = read_float(text, point, F32, &bits);
-        if (status != SB_OK) return status;
+#define READ_ANY(name, T, Bits, format)                                                           \
+    int32_t name(const char *ptr, int64_t len, char point, T *out) {                              \
+        uint64_t bits;                                                                            \
+        int32_t status = read_bits(ptr, len, point, format, &bits);                               \
+        if (status != SB_OK) return status;                                                       \
+        Bits word = (Bits)bits;                                                                   \
+        memcpy(out, &word, sizeof *out);                                                          \
+        return SB_OK;                                                                             \
     }
-    uint32_t word = (uint32_t)bits | (uint32_t)text.minus << 31;
-    memcpy(out, &word, sizeof *out);
-    return SB_OK;
+
+READ_ANY(sb_read_f64_any, double, uint64_t, F64)
+READ_ANY(sb_read_f32_any, float, uint32_t, F32)
+READ_ANY(sb_read_f16_point, uint16_t, uint16_t, F16)
+READ_ANY(sb_read_bf16_point, uint16_t, uint16_t, BF16)
+
+int32_t sb_read_f16(const char *ptr, int64_t len, uint16_t *out) {
+    return sb_read_f16_point(ptr, len, '.', out);
+}
+
+int32_t sb_read_bf16(const char *ptr, int64_t len, uint16_t *out) {
+    return sb_read_bf16_point(ptr, len, '.', out);
 }

@@ -69,7 +69,8 @@ static void emit_unwritable(Emit *e, const SinkEmit *sink, const Type *base, Val
 static Val put_csv_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
     const SinkOp *op = &sink->op->sink;
     const Type *type = graph_at(e->graph, op->columns[i].value)->type, *base = type_base(type);
-    static const FloatPuts puts = {"sb_put_f32", "sb_put_f64"};
+    static const FloatPuts puts = {"sb_put_f16", "sb_put_bf16", "sb_put_f32",
+                                   "sb_put_f64"};
     Value value = sink->values[i];
     uint32_t flags = (type->nullable ? SB_FIELD_NULLABLE : 0) | (i == 0 ? SB_FIELD_FIRST : 0);
     Val end = csv_of(sink)->plain ? sink_scalar(e, base, value, at, puts) : nullptr;

@@ -19,7 +19,8 @@ static const TextFormat read_jsonl = {json_open,  index_lines, text_begin_line,
 
 static Val put_json_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
     const Type *base = type_base(graph_at(e->graph, sink->op->sink.columns[i].value)->type);
-    static const FloatPuts puts = {"sb_json_put_f32", "sb_json_put_f64"};
+    static const FloatPuts puts = {"sb_json_put_f16", "sb_json_put_bf16",
+                                   "sb_json_put_f32", "sb_json_put_f64"};
     Value value = sink->values[i];
     Val end = sink_scalar(e, base, value, at, puts);
     if (end) return end;

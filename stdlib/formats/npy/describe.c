@@ -3,7 +3,7 @@
 
 #include "ir/format.h"
 
-#define TYPES "bool, i8 to i64, u8 to u64, f32 or f64, or a tensor of these"
+#define TYPES "bool, i8 to i64, u8 to u64, f16, f32 or f64, or a tensor of these"
 
 static_assert(NPY_RANK_MAX == TENSOR_RANK_MAX && NPY_ROW_MAX == TENSOR_BYTES_MAX);
 
@@ -24,7 +24,8 @@ static const Type *row_of(TypeTable *types, Text front, TextBuf *error) {
     return type_struct(types, &value, 1);
 }
 
-static_assert(TYPE_BOOL == 0 && TYPE_I64 == 4 && TYPE_U64 == 8 && TYPE_F32 == 11 && TYPE_F64 == 12);
+static_assert(TYPE_BOOL == 0 && TYPE_I64 == 4 && TYPE_U64 == 8 && TYPE_F16 == 9 &&
+              TYPE_F32 == 11 && TYPE_F64 == 12);
 
 const FormatInfo format_info_npy = {
     .names = {{"npy", 0}},

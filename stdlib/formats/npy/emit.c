@@ -54,15 +54,16 @@ static Value column_npy(Emit *e, Frame *frame, uint32_t) {
     if (type->kind == TYPE_BOOL)
         value = LLVMBuildICmp(e->b, LLVMIntNE, value, emit_int(e, bits, 0), "");
     else if (type->letter == 'f')
-        value = LLVMBuildBitCast(e->b, value, emit_type(e, row->op->source.columns[0].type), "");
+        value = emit_float_of_bits(e, row->op->source.columns[0].type, value);
     return (Value){.a = value};
 }
 
 // As sb_npy_floats has it.
-static Val float_bits(Emit *e, const NpyType *type, Val value, Ty bits) {
-    Val nan = emit_int(e, bits, type->size == 4 ? NPY_NAN_32 : NPY_NAN_64);
+static Val float_bits(Emit *e, const Type *type, Val value) {
+    Val bits = emit_float_bits(e, type, value);
+    Val nan = emit_int(e, LLVMTypeOf(bits), npy_nan(npy_type_of(type->kind)));
     Val is_nan = LLVMBuildFCmp(e->b, LLVMRealUNO, value, value, "");
-    return LLVMBuildSelect(e->b, is_nan, nan, LLVMBuildBitCast(e->b, value, bits, ""), "");
+    return LLVMBuildSelect(e->b, is_nan, nan, bits, "");
 }
 
 static Val put_tensor(Emit *e, const NpyRow *layout, Val from, Val at) {
@@ -81,7 +82,7 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = sink->values[0].a;
     if (type->kind == TYPE_BOOL) value = LLVMBuildZExt(e->b, value, bits, "");
-    else if (type->letter == 'f') value = float_bits(e, type, value, bits);
+    else if (type->letter == 'f') value = float_bits(e, sink_base(e, sink, 0), value);
     LLVMSetAlignment(LLVMBuildStore(e->b, value, at), 1);
     return emit_offset(e, at, type->size);
 }

@@ -23,14 +23,19 @@ typedef struct NpyType {
 static const NpyType npy_types[] = {
     {'b', 1, 0, "bool"}, {'i', 1, 1, "i8"},  {'i', 2, 2, "i16"}, {'i', 4, 3, "i32"},
     {'i', 8, 4, "i64"},  {'u', 1, 5, "u8"},  {'u', 2, 6, "u16"}, {'u', 4, 7, "u32"},
-    {'u', 8, 8, "u64"},  {'f', 4, 11, "f32"}, {'f', 8, 12, "f64"},
+    {'u', 8, 8, "u64"},  {'f', 2, 9, "f16"}, {'f', 4, 11, "f32"},
+    {'f', 8, 12, "f64"},
 };
 enum { NPY_TYPES = sizeof npy_types / sizeof *npy_types };
 
 enum : int64_t { NPY_HEADER_MAX = 1 << 20 };  // Bytes of a header that anybody writes.
 enum { NPY_WRITTEN = 128, NPY_WORDS = 256 };  // Bytes of a header of ours; of what is said of one.
 // The NaN that is written: that of numpy.
-enum : uint64_t { NPY_NAN_32 = 0x7fc00000, NPY_NAN_64 = 0x7ff8000000000000 };
+static inline uint64_t npy_nan(const NpyType *type) {
+    return type->size == 2   ? UINT64_C(0x7e00)
+           : type->size == 4 ? UINT64_C(0x7fc00000)
+                             : UINT64_C(0x7ff8000000000000);
+}
 // Of a row, as a tensor has them (ir/type.h): with these limits NPY_WRITTEN is enough.
 enum { NPY_RANK_MAX = 8, NPY_ROW_MAX = 1 << 30 };
 

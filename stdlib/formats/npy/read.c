@@ -4,6 +4,7 @@
 #include "runtime/input.h"
 #include "stdlib/number.h"
 
+#include <math.h>
 
 // What file->fields says: the byte order, which emitted code asks for, and the rows of the header.
 enum { FIELD_BIG, FIELD_ROWS, FIELD_ROWS_HIGH, FIELDS };
@@ -78,22 +79,19 @@ static int64_t row_start(const Window *window, int64_t to) {
 
 static void show_value(const NpyType *type, uint64_t value, Text *out) {
     char digits[64], *end = digits;
-    float narrow;
-    double wide;
-    memcpy(&narrow, &value, sizeof narrow);
-    memcpy(&wide, &value, sizeof wide);
+    const SbType own = {.kind = type->kind, .size = type->size, .align = type->size};
     int unused = 64 - 8 * type->size;
     if (type->kind == SB_BOOL) end = sb_put_bool(digits, value != 0);
     else if (type->letter == 'i') end = sb_put_i64(digits, (int64_t)(value << unused) >> unused);
     else if (type->letter == 'u') end = sb_put_u64(digits, value);
-    else end = type->size == 4 ? sb_put_f32(digits, narrow) : sb_put_f64(digits, wide);
+    else end = sb_put_float(digits, &own, &value);
     sb_text_add(out, digits, end - digits);
 }
 
 // A value in a tensor is one of JSON.
 static void show_element(const NpyType *type, uint64_t value, Text *out) {
-    uint64_t exponent = type->size == 4 ? UINT64_C(0xff) << 23 : UINT64_C(0x7ff) << 52;
-    bool quoted = type->letter == 'f' && (value & exponent) == exponent;
+    const SbType own = {.kind = type->kind, .size = type->size, .align = type->size};
+    bool quoted = type->letter == 'f' && !isfinite(sb_float_value(&own, &value));
     if (quoted) sb_text_str(out, "\"");
     show_value(type, value, out);
     if (quoted) sb_text_str(out, "\"");
@@ -153,7 +151,8 @@ const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t
     return to;
 }
 
-static_assert(SB_BOOL == 0 && SB_I64 == 4 && SB_U64 == 8 && SB_F32 == 11 && SB_F64 == 12);
+static_assert(SB_BOOL == 0 && SB_I64 == 4 && SB_U64 == 8 && SB_F16 == 9 && SB_F32 == 11 &&
+              SB_F64 == 12);
 
 const SbReader sb_reader_npy = {
     .header_whole = header_whole, .header = header, .ends = ends, .row_end = row_end,

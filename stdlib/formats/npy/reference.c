@@ -2,6 +2,7 @@
 #include "stdlib/formats/npy/npy.h"
 
 #include "codegen/reference/format.h"
+#include "codegen/reference/half.h"
 
 static NpyRow row_of(const Type *type) {
     return npy_row(type_element(type)->kind, type->rank, type->shape);
@@ -50,6 +51,8 @@ static Value value_at(const NpyType *type, bool big, const char *at) {
     if (type->letter == 'b') out.i = bits != 0;
     if (type->letter == 'i') out.i = (int64_t)(bits << unused) >> unused;
     if (type->letter == 'u') out.u = bits;
+    if (type->letter == 'f' && type->size == 2)
+        out.f = half_of_bits(half_form(TYPE_F16), (uint16_t)bits);
     if (type->letter == 'f' && type->size == 4) out.f = (double)narrow;
     if (type->letter == 'f' && type->size == 8) memcpy(&out.f, &bits, sizeof bits);
     return out;
@@ -79,8 +82,9 @@ static void put_value(const NpyType *type, const Value *value, TextBuf *buf) {
     float narrow = (float)value->f;
     if (type->letter == 'f') memcpy(&bits, &value->f, sizeof bits);
     if (type->letter == 'f' && type->size == 4) memcpy(&bits, &narrow, sizeof narrow);
-    if (type->letter == 'f' && value->f != value->f)
-        bits = type->size == 4 ? NPY_NAN_32 : NPY_NAN_64;
+    if (type->letter == 'f' && type->size == 2)
+        bits = half_bits(half_form(TYPE_F16), value->f);
+    if (type->letter == 'f' && value->f != value->f) bits = npy_nan(type);
     text_buf_add(buf, (Text){(const char *)&bits, type->size});
 }
 

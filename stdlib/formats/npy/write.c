@@ -23,23 +23,25 @@ int64_t sb_npy_room(const SbType *type, const void *value) {
     return ((const SbList *)value)->len * type->elem->size;
 }
 
-// Copies `count` floats of 4 or 8 bytes. Each NaN becomes numpy's: bits of NaN differ between
+// Copies `count` floats of 2, 4 or 8 bytes. Each NaN becomes numpy's: bits of NaN differ between
 // processors, and between what is computed at compile time and later.
 void sb_npy_floats(char *to, const char *from, int64_t count, int32_t size);
 
-#define COPY(T, BITS, NAN_BITS)                                                                   \
+// By bits: all that is greater than the infinity, whatever its sign, is a NaN.
+#define COPY(BITS, infinity, nan)                                                                 \
     for (int64_t i = 0; i < count; i++) {                                                         \
-        T value;                                                                                  \
         BITS bits;                                                                                \
-        memcpy(&value, from + i * (int64_t)sizeof value, sizeof value);                           \
-        memcpy(&bits, &value, sizeof bits);                                                       \
-        bits = value == value ? bits : NAN_BITS;                                                  \
+        memcpy(&bits, from + i * (int64_t)sizeof bits, sizeof bits);                              \
+        bits = (BITS)(bits << 1) > (BITS)((infinity) << 1) ? (nan) : bits;                        \
         memcpy(to + i * (int64_t)sizeof bits, &bits, sizeof bits);                                \
     }
 
 void sb_npy_floats(char *to, const char *from, int64_t count, int32_t size) {
-    if (size == (int32_t)sizeof(float)) COPY(float, uint32_t, NPY_NAN_32)
-    else COPY(double, uint64_t, NPY_NAN_64)
+    switch (size) {
+    case 2: COPY(uint16_t, 0x7c00, 0x7e00) break;
+    case 4: COPY(uint32_t, UINT32_C(0x7f800000), UINT32_C(0x7fc00000)) break;
+    default: COPY(uint64_t, UINT64_C(0x7ff0000000000000), UINT64_C(0x7ff8000000000000))
+    }
 }
 
 static int64_t row_end(const SbSink *what, SbStr rows, int64_t from) {
