@@ -358,9 +358,11 @@ Flow step_join(Checker *checker, Flow flow, const AstStep *step) {
 
 // ---- union and zip ------------------------------------------------------------------------------
 
-static bool union_column(Checker *checker, const Binding *left, const Binding *right, Span span) {
-    if (right && right->value.type == left->value.type) return true;
-    if (right && (is_error(right->value.type) || is_error(left->value.type))) return true;
+// Finds the type that the column has in the union: what values of both sides widen to.
+static bool union_column(Checker *checker, const Binding *left, const Binding *right, Span span,
+                         const Type **type) {
+    *type = right ? common_type(checker, left->value.type, right->value.type) : nullptr;
+    if (*type) return true;
     if (!right) {
         Diag *diag = report(checker, DIAG_UNION_COLUMNS, span,
                             "the right flow has no column '%.*s'",
@@ -374,10 +376,22 @@ static bool union_column(Checker *checker, const Binding *left, const Binding *r
                         "column '%.*s' is %s on the left, %s here",
                         TEXT_ARG(left->name), type_say(checker, left->value.type),
                         type_say(checker, right->value.type));
-    report_label(checker, diag, span, "a union takes columns of equal type");
+    report_label(checker, diag, span, "neither widens to the other");
     report_fix(checker, diag, "derive %.*s: %s = ... on the right", TEXT_ARG(left->name),
                type_say(checker, left->value.type));
     return false;
+}
+
+// Columns of the flow that are to be of a wider type become so.
+static Flow union_side(Checker *checker, Flow flow, Scope *scope, const Type *const *types,
+                       Span span) {
+    bool widens = false;
+    for (uint32_t i = 0; i < scope->count; i++) {
+        Value *value = &scope->names[i].value;
+        widens |= value->type != types[i];
+        *value = widen(checker, *value, types[i], span);
+    }
+    return widens ? project(checker, flow, scope, STEP_NONE, span) : flow;
 }
 
 Flow step_union(Checker *checker, Flow flow, const AstStep *step) {
@@ -386,13 +400,17 @@ Flow step_union(Checker *checker, Flow flow, const AstStep *step) {
     Scope left = scope_of_flow(checker, flow), right = scope_of_flow(checker, other);
     Span span = step->other->span;
     uint32_t *feeds = arena_new_array(checker->arena, uint32_t, left.count + 1);
+    const Type **types = arena_new_array(checker->arena, const Type *, left.count + 1);
+    const Type **other_types = arena_new_array(checker->arena, const Type *, right.count + 1);
     bool good = true;
     bool unsure = left.unknown || right.unknown;
     for (uint32_t i = 0; i < left.count; i++) {
         const Binding *match = scope_find(&right, left.names[i].name);
         if (!match && unsure) return broken_flow();
-        good &= union_column(checker, &left.names[i], match, span);
-        if (match) feeds[i] = (uint32_t)(match - right.names);
+        good &= union_column(checker, &left.names[i], match, span, &types[i]);
+        if (!match) continue;
+        feeds[i] = (uint32_t)(match - right.names);
+        other_types[feeds[i]] = types[i];
     }
     for (uint32_t j = 0; j < right.count; j++) {
         if (scope_find(&left, right.names[j].name)) continue;
@@ -405,6 +423,8 @@ Flow step_union(Checker *checker, Flow flow, const AstStep *step) {
         good = false;
     }
     if (!good) return broken_flow();
+    flow = union_side(checker, flow, &left, types, step->span);
+    other = union_side(checker, other, &right, other_types, span);
     const Op *input = graph_op_at(checker->graph, flow.op);
     Column *columns = input->columns;
     uint32_t count = input->column_count;
