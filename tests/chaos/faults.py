@@ -18,9 +18,10 @@ KILLED, ENDED, UNREAD, INTERRUPTED = -signal.SIGKILL, 3, 1, 130
 class Life:
     """One run of a job: its options, its variables, how it may end, what is done to it from outside."""
 
-    def __init__(self, options, points=(), ends=(0,), outside=None, limit=0):
+    def __init__(self, options, points=(), ends=(0,), outside=None, limit=0, joined=0):
         self.options, self.points, self.ends = list(options), list(points), set(ends)
         self.outside, self.limit = outside, limit  # A kind of Outside; bytes of a cgroup.
+        self.joined = joined                       # Workers that join over a network.
 
     def variables(self):
         return {"SBC_FAILPOINT": ",".join(self.points)} if self.points else {}
@@ -28,6 +29,7 @@ class Life:
     def words(self):
         said = [f"{name}={value}" for name, value in self.variables().items()]
         more = [f"[{self.outside} from outside]"] * bool(self.outside) + [f"[in {self.limit >> 20} MiB]"] * bool(self.limit)
+        more += [f"[{self.joined} join over a network]"] * bool(self.joined)
         return " ".join([*said, "JOB", *self.options, *more])
 
 

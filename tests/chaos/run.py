@@ -5,8 +5,9 @@ bytes as that of a job that nothing befalls, and so must their closing table.
 usage: tests/chaos/run.py [--count N] [--seed N] [--kind KIND] [--keep]
 
 A seed fixes a program, its data, and the lives of its jobs: number k of seed N is that of seed N + k, so `--count 1 --seed N+k` runs
-it alone. Each seed has four jobs: one on which calls of the disk fail or wait, one whose workers meet failpoints, one that is
-disturbed from outside, and one with --resume, which dies in some of its lives and goes on with other numbers of workers.
+it alone. Each seed has five jobs: one on which calls of the disk fail or wait, one whose workers meet failpoints, one that is
+disturbed from outside, one whose workers join over a network that delays, stalls and cuts, and one with --resume, which dies in
+some of its lives and goes on with other numbers of workers.
 --kind takes programs of one kind only: see programs.py.
 """
 import argparse
@@ -20,6 +21,7 @@ import sys
 import tempfile
 
 import faults
+import network
 import programs
 
 sys.path.append(str(programs.TESTS / "memory"))
@@ -30,7 +32,7 @@ SBC = os.environ.get("SBC", str(programs.ROOT / "zig-out/bin/sbc"))
 SECONDS_MAX = 60
 KEPT = pathlib.Path("/tmp/sbc-chaos")
 CRASH = re.compile(rb"^error\[SB8026\].*?^  = fix: .*?\n|^warning\[SB8026\][^\n]*\n|^ [^\n]*\n", re.M | re.S)
-NOTES = re.compile(rb"^(resume: .*|time .*|warning\[SB80(40|63|7[0-9])\].*|  = fix: .*)\n", re.M)
+NOTES = re.compile(rb"^(resume: .*|time .*|workers join at .*|worker [0-9]+ has (joined|left).*|warning\[SB8(040|063|07[0-9]|11[2-6])\].*|  = fix: .*)\n", re.M)
 WORKERS = (1, 2, 2, 3)
 GROUP_BYTES = 256 << 20
 HARM = {"foreign leaks": "cgroup", "foreign crashes": "marks"}
@@ -85,25 +87,47 @@ class Trial:
             group.__enter__()
             enter = f'echo $$ >"{group.folder}/cgroup.procs" && exec "$@"'
             command = ["sh", "-c", enter, "sh", *command]
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
+        said = self.work / "said"
+        with open(said, "wb") as messages:
+            process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=messages)
         outside = faults.Outside(process.pid, life.outside, self.draw.random()) if life.outside else None
         if outside:
             outside.start()
+        joiners = self.joiners(life, folder, environment, said)
         try:
-            out, said = process.communicate(timeout=SECONDS_MAX)
-            return process.returncode, out, said
+            out, _ = process.communicate(timeout=SECONDS_MAX)
+            return process.returncode, out, said.read_bytes()
         except subprocess.TimeoutExpired:
             for pid in [process.pid, *faults.children(process.pid)]:
                 faults.send(pid, faults.signal.SIGKILL)
-            out, said = process.communicate()
-            return "none: it hangs", out, said
+            out, _ = process.communicate()
+            return "none: it hangs", out, said.read_bytes()
         finally:
+            if joiners:
+                joiners.close()
             if outside:
                 faults.end_quietly(outside)
             if group:
                 faults.wait_until(lambda: not (group.folder / "cgroup.procs").read_text(), 2)
                 group.__exit__()
+
+    def joiners(self, life, folder, environment, said):
+        if not life.joined:
+            return None
+        options = [word for word in life.options if not word.startswith(("--listen", "--workers", "--places", "--worker-restarts"))]
+        found = network.Joiners([str(self.job), "--progress=none", *options, *self.program.arguments], environment, folder, said,
+                                life.joined, self.draw.random())
+        found.start()
+        return found
+
+    def key(self):
+        """The file with the key of both sides."""
+        path = self.work / "key"
+        if not path.exists():
+            path.touch(0o600)
+            path.write_bytes(self.draw.randbytes(32))
+        return path
 
     def left_processes(self):
         """Those that still run the job's program."""
@@ -155,6 +179,12 @@ class Trial:
             ends |= set(may)
         return faults.Life(self.options(workers), points, ends)
 
+    def listening(self, joined, own):
+        """A life whose workers join. With none of its own the job waits for them, however little there is to do."""
+        options = [*self.options(max(own, 1)), "--listen=127.0.0.1:0", f"--places={joined}", f"--key-file={self.key()}"]
+        options = [f"--workers={own}" if word.startswith("--workers=") else word for word in options]
+        return faults.Life(options, joined=joined)
+
     def jobs(self):
         """(name, lives) of each."""
         draw = self.draw
@@ -163,6 +193,7 @@ class Trial:
         yield "workers", [self.met([draw.choice(["killed workers", "stopped workers", "cut sockets", "crashed workers"]),
                                     draw.choice(["killed workers", "slow disk", "read errors"])], max(workers, 2))]
         yield "outside", [faults.Life(self.options(workers), outside=draw.choice(self.program.outside))]
+        yield "joined", [self.listening(draw.choice([1, 2]), draw.choice([0, 0, 1]))]
         lives = []
         for _ in range(draw.randint(1, 3)):
             workers = draw.choice((*WORKERS, 0))
@@ -179,7 +210,7 @@ class Trial:
 
     def harmful(self):
         """Lives in which the code in C of the program does harm."""
-        options = [f"--threads=2", "--partition=300", "--workers=2", "--worker-restarts=1000", "--overwrite"]
+        options = ["--threads=2", "--partition=300", "--workers=2", "--worker-restarts=1000", "--overwrite"]
         if HARM.get(self.program.name) == "cgroup":
             return [faults.Life([*options, "--memory=128MiB"], limit=GROUP_BYTES)]
         return [faults.Life(options)]
@@ -211,7 +242,7 @@ class Trial:
         want, complaint = self.run_lives([undisturbed], "undisturbed")
         if complaint or accounting.wrong(want.said):
             return [complaint or "its closing table cannot be"]
-        jobs = list(self.jobs()) if code == 0 else list(self.jobs())[:3]
+        jobs = list(self.jobs()) if code == 0 else list(self.jobs())[:4]
         found = [self.judge(want, name, lives, False) for name, lives in jobs]
         if self.program.name in HARM and (HARM[self.program.name] != "cgroup" or not cgroup.why_not()):
             found.append(self.judge(want, "harmed", self.harmful(), True))
