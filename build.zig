@@ -123,6 +123,7 @@ pub fn build(b: *std.Build) void {
     _ = embedded.addCopyFile(b.path("codegen/cuda/device.cuh"), "device.cuh");
     _ = embedded.addCopyFile(b.path("stdlib/number/math_lanes.h"), "math_lanes.h");
     _ = embedded.addCopyFile(b.path("stdlib/number/math_f32.h"), "math_f32.h");
+    _ = embedded.addCopyFile(b.path("stdlib/number/half.h"), "half.h");
     _ = embedded.addCopyFile(b.path("runtime/python/host.py"), "host.py");
     core.addEmbedPath(embedded.getDirectory()); // #embed <functions.decl>, <host.py>, and what kernels include
     const libsbc = b.addLibrary(.{ .name = "sbc", .linkage = .static, .root_module = core });

@@ -55,9 +55,11 @@ Val emit_float_round(Emit *e, const Type *to, Val value) {
     switch ((int)to->kind) {
     case TYPE_F64: return wide ? value : LLVMBuildFPExt(e->b, value, e->f64, "");
     case TYPE_F32: return wide ? LLVMBuildFPTrunc(e->b, value, e->f32, "") : value;
-    case TYPE_BF16: return wide ? round_wide(e, value, SB_HALF_BF16) : round_upper(e, value);
+    case TYPE_BF16:
+        if (!wide) return round_upper(e, value);
+        return round_wide(e, value, (SbHalf)SB_HALF_BF16);
     }
-    if (wide) return round_wide(e, value, SB_HALF_F16);
+    if (wide) return round_wide(e, value, (SbHalf)SB_HALF_F16);
     Val narrow = LLVMBuildFPTrunc(e->b, value, half_type(e), "");
     return LLVMBuildFPExt(e->b, narrow, e->f32, "");
 }

@@ -34,12 +34,11 @@ bool plan_is_for_gpu(const Plan *plan, const Stage *stage) {
 static bool is_number(const Type *type) {
     switch (type_base(type)->kind) {
     case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64: case TYPE_U8:
-    case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F32: case TYPE_F64: case TYPE_DATE:
-    case TYPE_TIMESTAMP: case TYPE_DURATION:
+    case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F16: case TYPE_BF16: case TYPE_F32:
+    case TYPE_F64: case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
         return true;
     case TYPE_DECIMAL: case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST:
-    case TYPE_STRUCT: case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL:
-    case TYPE_ERROR:
+    case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return false;

@@ -76,7 +76,7 @@ typedef struct CudaHeader {
     Text        text;
 } CudaHeader;
 
-enum { CUDA_HEADERS = 3 };
+enum { CUDA_HEADERS = 4 };
 extern const CudaHeader cuda_headers[CUDA_HEADERS];
 
 #endif

@@ -13,8 +13,13 @@ static const char f32[] = {
 #embed <math_f32.h>
 };
 
+static const char half[] = {
+#embed <half.h>
+};
+
 const CudaHeader cuda_headers[CUDA_HEADERS] = {
     {"codegen/cuda/device.cuh", {device, sizeof device}},
     {"stdlib/number/math_lanes.h", {lanes, sizeof lanes}},
     {"stdlib/number/math_f32.h", {f32, sizeof f32}},
+    {"stdlib/number/half.h", {half, sizeof half}},
 };

@@ -19,6 +19,7 @@ typedef float f32;
 typedef double f64;
 
 #define SB_FN static __device__ __forceinline__
+#define SB_MEMBER __device__ __forceinline__
 
 // ---- whole numbers -----------------------------------------------------------------------------
 
@@ -175,6 +176,76 @@ template <typename T> SB_FN void sb_store_tile(T *to, const T *tile, u32 count) 
 #define __builtin_fabs fabs
 #define __builtin_copysign(x, sign) copysign((f64)(x), (f64)(sign))
 #define __builtin_inff() sb_f32_of(0x7f800000u)
+#define uint32_t u32
+#define uint16_t u16
+#include "stdlib/number/half.h"
 #include "stdlib/number/math_lanes.h"
 #undef int64_t
 #undef uint64_t
+#undef uint32_t
+#undef uint16_t
+
+// ---- f16 and bf16 ------------------------------------------------------------------------------
+//
+// In memory; everywhere else they are f32. On a GPU the conversions are its own, whose results are
+// those of stdlib/number/half.h.
+
+SB_FN u16 sb_f16_bits(f32 x) {
+#ifdef __CUDA_ARCH__
+    u16 bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+#else
+    return sb_f64_f16(x);
+#endif
+}
+
+SB_FN f32 sb_f16_value(u16 bits) {
+#ifdef __CUDA_ARCH__
+    f32 x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+#else
+    return sb_f16_f32(bits);
+#endif
+}
+
+SB_FN f32 sb_round_f16(f32 x) { return sb_f16_value(sb_f16_bits(x)); }
+
+SB_FN f32 sb_round_f16(f64 x) {
+#ifdef __CUDA_ARCH__
+    u16 bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    return sb_f16_value(bits);
+#else
+    return sb_f16_f32(sb_f64_f16(x));
+#endif
+}
+
+SB_FN u16 sb_bf16_bits(f32 x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    u16 bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+#elif defined(__CUDA_ARCH__)
+    u32 bits = sb_bits(x);
+    return x != x ? 0x7fc0 : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+#else
+    return sb_f64_bf16(x);
+#endif
+}
+
+SB_FN f32 sb_bf16_value(u16 bits) { return sb_f32_of((u32)bits << 16); }
+SB_FN f32 sb_round_bf16(f32 x) { return sb_bf16_value(sb_bf16_bits(x)); }
+SB_FN f32 sb_round_bf16(f64 x) { return sb_bf16_value(sb_f64_bf16(x)); }
+
+#define SB_HALF(T)                                                                                 \
+    struct T {                                                                                     \
+        u16 bits;                                                                                  \
+        SB_MEMBER operator f32() const { return sb_##T##_value(bits); }                            \
+        SB_MEMBER T &operator=(f32 x) { return bits = sb_##T##_bits(x), *this; }                   \
+    };                                                                                             \
+    SB_FN T sb_read(const T *from) { return T{__ldg(&from->bits)}; }
+
+SB_HALF(f16)
+SB_HALF(bf16)

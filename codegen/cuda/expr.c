@@ -50,7 +50,7 @@ static Text declare(CudaEmit *e, const char *type, char kind, unsigned number, T
 static CudaValue declare_all(CudaEmit *e, const Expr *x, CudaValue is) {
     unsigned number = e->names++;
     locate(e, x->span);
-    is.value = declare(e, cuda_type(type_element(x->type)), 'v', number, is.value);
+    is.value = declare(e, cuda_value_type(type_element(x->type)), 'v', number, is.value);
     if (is.valid.len > 1) is.valid = declare(e, "u8", 'n', number, is.valid);
     if (is.raise.len) is.raise = declare(e, "u8", 'r', number, is.raise);
     return is;
@@ -59,7 +59,7 @@ static CudaValue declare_all(CudaEmit *e, const Expr *x, CudaValue is) {
 // ---- leaves -------------------------------------------------------------------------------------
 
 static void print_float(TextBuf *buf, const Type *type, double value) {
-    bool narrow = type->kind == TYPE_F32;
+    bool narrow = type->kind != TYPE_F64;
     float as_f32 = (float)value;
     uint32_t bits32;
     uint64_t bits64;
@@ -76,7 +76,7 @@ static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
     uint64_t bits = is_unsigned ? value->u : (uint64_t)value->i;
     if (value->is_null) text_buf_char(buf, '0');
     else if (type_is_float(base)) print_float(buf, base, value->f);
-    else text_buf_format(buf, "(%s)0x%llxull", cuda_type(base), (unsigned long long)bits);
+    else text_buf_format(buf, "(%s)0x%llxull", cuda_value_type(base), (unsigned long long)bits);
 }
 
 Text cuda_index(CudaEmit *e, Text value) { return declare(e, "i32", 'i', e->names++, value); }
@@ -144,7 +144,7 @@ static Text choice_in_turn(CudaEmit *e, const Expr *x, Number number) {
 static Text array(CudaEmit *e, const Expr *x, Text which, Number number) {
     unsigned name = e->names++;
     text_buf_format(&e->tables, "%s %s " CUDA_NAME "_t%u[] = {", e->dialect->table,
-                    cuda_type(x->type->elem), name);
+                    cuda_value_type(x->type->elem), name);
     for (uint32_t i = 0; i < cuda_item_count(x); i++) {
         if (i) text_buf_add(&e->tables, TEXT(", "));
         print_item(e, &e->tables, x, i, number);
@@ -241,7 +241,7 @@ static Text fill(CudaEmit *e, const char *from, const Expr *x, const CudaValue *
             continue;
         }
         at++;
-        if (*at == 'T') text_buf_add(&buf, text_of(cuda_type(type_element(x->type))));
+        if (*at == 'T') text_buf_add(&buf, text_of(cuda_value_type(type_element(x->type))));
         else if (*at == 'n') text_buf_add(&buf, valid);
         else text_buf_add(&buf, args[*at - '0'].value);
     }
@@ -314,7 +314,7 @@ static CudaValue divide(CudaEmit *e, uint32_t member, const Expr *x, const CudaV
 static CudaValue call(CudaEmit *e, const Expr *x, const CudaValue *args) {
     TextBuf buf = {0};
     CudaValue out = {0};
-    text_buf_format(&buf, "(%s)%.*s(", cuda_type(type_element(x->type)),
+    text_buf_format(&buf, "(%s)%.*s(", cuda_value_type(type_element(x->type)),
                     TEXT_ARG(x->fn->symbol));
     for (uint32_t i = 0; i < x->arg_count; i++) {
         text_buf_format(&buf, i ? ", %.*s" : "%.*s", TEXT_ARG(args[i].value));

@@ -16,11 +16,15 @@ const Dialect cuda_dialect = {
 static const char *const type_names[] = {
     [TYPE_BOOL] = "u8",  [TYPE_I8] = "i8",    [TYPE_I16] = "i16",  [TYPE_I32] = "i32",
     [TYPE_I64] = "i64",  [TYPE_U8] = "u8",    [TYPE_U16] = "u16",  [TYPE_U32] = "u32",
-    [TYPE_U64] = "u64",  [TYPE_F32] = "f32",  [TYPE_F64] = "f64",  [TYPE_DATE] = "i32",
-    [TYPE_TIMESTAMP] = "i64", [TYPE_DURATION] = "i64",
+    [TYPE_U64] = "u64",  [TYPE_F16] = "f16",  [TYPE_BF16] = "bf16", [TYPE_F32] = "f32",
+    [TYPE_F64] = "f64",  [TYPE_DATE] = "i32", [TYPE_TIMESTAMP] = "i64", [TYPE_DURATION] = "i64",
 };
 
 const char *cuda_type(const Type *type) { return type_names[type_base(type)->kind]; }
+
+const char *cuda_value_type(const Type *type) {
+    return type_is_half(type_base(type)) ? "f32" : cuda_type(type);
+}
 
 // What the arguments of a template are.
 typedef enum Operands { ANY, WHOLE, FLOAT } Operands;
@@ -64,14 +68,35 @@ static const struct {
     {FLOAT, FLOAT, {"($T)$0", "sb_too_large($0, (f32)$0)"}},
 };
 
+// To f16 or bf16. Of whole numbers only f16 has some that are too large.
+static Template cast_to_half(const Type *from, const Type *to) {
+    static const Template of_float[] = {
+        {"sb_round_f16($0)", "sb_too_large($0, sb_round_f16($0))"},
+        {"sb_round_bf16($0)", "sb_too_large($0, sb_round_bf16($0))"},
+    };
+    static const Template of_whole[] = {
+        {"sb_round_f16((f64)$0)",
+         "(sb_inexact($0, 11) | sb_too_large((f64)$0, sb_round_f16((f64)$0)))"},
+        {"sb_round_bf16((f64)$0)", "sb_inexact($0, 8)"},
+    };
+    return (type_is_float(from) ? of_float : of_whole)[to->kind == TYPE_BF16];
+}
+
 static Operands operands(const Type *type) { return type_is_float(type) ? FLOAT : WHOLE; }
+
+// Bits of a significand.
+static unsigned float_digits(const Type *type) {
+    static const uint8_t digits[] = {
+        [TYPE_F16] = 11, [TYPE_BF16] = 8, [TYPE_F32] = 24, [TYPE_F64] = 53,
+    };
+    return digits[type->kind];
+}
 
 // Does every whole number of `from` fit?
 static bool holds(const Type *from, const Type *to) {
     if (from->kind == TYPE_BOOL) return true;
     if (!type_is_integer(from)) return false;
-    if (to->kind == TYPE_F32 || to->kind == TYPE_F64)
-        return type_bits(from) <= (to->kind == TYPE_F32 ? 24 : 53);
+    if (type_is_float(to)) return type_bits(from) <= float_digits(to);
     if (!type_is_integer(to) || (type_is_signed(from) && !type_is_signed(to))) return false;
     return type_bits(from) + (type_is_signed(to) && !type_is_signed(from)) <= type_bits(to);
 }
@@ -85,6 +110,7 @@ static Template cast(const Expr *x, const Type *from) {
     if (operands(from) == WHOLE && operands(to) == FLOAT)
         is = (Template){"($T)$0", to->kind == TYPE_F32 ? "sb_inexact($0, 24)"
                                                        : "sb_inexact($0, 53)"};
+    if (type_is_half(to)) is = cast_to_half(from, to);
     if (to->kind == TYPE_F64 && operands(from) == FLOAT) is.fault = nullptr;
     if (x->op != EXPR_CAST || holds(from, to)) is.fault = nullptr;
     return is;
@@ -92,7 +118,9 @@ static Template cast(const Expr *x, const Type *from) {
 
 Template cuda_template(const Expr *x, const Type *from) {
     from = type_base(type_element(from));
-    if (x->op == EXPR_CAST || x->op == EXPR_WIDEN || x->op == EXPR_TO_F64) return cast(x, from);
+    if (x->op == EXPR_CAST || x->op == EXPR_WIDEN || x->op == EXPR_TO_F64 ||
+        x->op == EXPR_ROUND)
+        return cast(x, from);
     for (size_t i = 0; i < countof(templates); i++)
         if (templates[i].op == x->op &&
             (templates[i].of == ANY || templates[i].of == operands(from)))

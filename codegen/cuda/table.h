@@ -30,6 +30,9 @@ extern const Dialect cuda_dialect;
 // The name of a number's type, null or not; its bytes in memory are those of type_size.
 const char *cuda_type(const Type *type);
 
+// Of a value that is computed with: f16 and bf16 are f32 there.
+const char *cuda_value_type(const Type *type);
+
 // How the operator is computed over arguments of the type `from`. The value is null: not by a
 // template.
 Template cuda_template(const Expr *x, const Type *from);

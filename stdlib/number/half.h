@@ -17,8 +17,8 @@ typedef struct SbHalf {
     double most;          // The largest number.
 } SbHalf;
 
-#define SB_HALF_F16 ((SbHalf){10, -14, 65504.0})
-#define SB_HALF_BF16 ((SbHalf){7, -126, 0x1.fep127})
+#define SB_HALF_F16 {10, -14, 65504.0}
+#define SB_HALF_BF16 {7, -126, 0x1.fep127}
 
 typedef union SbHalfBits64 {
     double   value;
@@ -62,8 +62,9 @@ static inline float sb_bf16_f32(uint16_t x) {
 }
 
 static inline uint16_t sb_f64_f16(double x) {
+    const SbHalf half = SB_HALF_F16;
     SbHalfBits32 wide;
-    wide.value = (float)sb_half_round(x, SB_HALF_F16);
+    wide.value = (float)sb_half_round(x, half);
     uint16_t sign = (uint16_t)(wide.bits >> 16 & 0x8000u);
     if (x != x) return 0x7e00;
     wide.bits &= 0x7fffffffu;
@@ -73,8 +74,9 @@ static inline uint16_t sb_f64_f16(double x) {
 }
 
 static inline uint16_t sb_f64_bf16(double x) {
+    const SbHalf half = SB_HALF_BF16;
     SbHalfBits32 wide;
-    wide.value = (float)sb_half_round(x, SB_HALF_BF16);
+    wide.value = (float)sb_half_round(x, half);
     return x != x ? 0x7fc0 : (uint16_t)(wide.bits >> 16);
 }
 

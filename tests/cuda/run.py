@@ -48,8 +48,9 @@ STRUCTURE = {
     "tables": r"__device__ const",
     "wide": r"_load<\w+, (?!1>)",
 }
-FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q", "f32": "f",
-           "f64": "d"}
+# What struct calls them. It has no bf16: its bits are those of u16.
+FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q", "f16": "e",
+           "bf16": "H", "f32": "f", "f64": "d"}
 BITS = {name: struct.calcsize(code) * 8 for name, code in FORMATS.items()}
 
 
@@ -70,14 +71,36 @@ def as_f32(value):
         return math.copysign(math.inf, value)
 
 
+def bf16_bits(value):
+    """Of the nearest, ties to even."""
+    if math.isnan(value):
+        return 0x7fc0
+    bits = struct.unpack("I", struct.pack("f", as_f32(value)))[0]
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+
+
+def of_bf16(bits):
+    return struct.unpack("f", struct.pack("I", bits << 16))[0]
+
+
+def as_f16(value):
+    try:
+        return struct.unpack("e", struct.pack("e", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+NARROWED = {"f16": as_f16, "bf16": lambda value: of_bf16(bf16_bits(value)), "f32": as_f32, "f64": lambda value: value}
+
+
 def random_number(kind, rng):
     """A value of the type; often one near an end, or small."""
     if kind == "bool":
         return rng.random() < 0.5
-    if kind in ("f32", "f64"):
-        some = [0.0, -0.0, 1.0, -1.5, 0.1, 3e38, -3e38, 1e300, math.inf, -math.inf, math.nan, 1e-310, 16777217.0, 2.0**31]
+    if kind in NARROWED:
+        some = [0.0, -0.0, 1.0, -1.5, 0.1, 3e38, -3e38, 65504.0, 6e-8, 1e300, math.inf, -math.inf, math.nan, 1e-310, 16777217.0, 2.0**31]
         value = rng.choice(some) if rng.random() < 0.3 else rng.uniform(-20, 20)
-        return as_f32(value) if kind == "f32" else value
+        return NARROWED[kind](value)
     signed = kind[0] == "i"
     low = -(1 << BITS[kind] - 1) if signed else 0
     high = (1 << BITS[kind] - signed) - 1
@@ -221,6 +244,8 @@ class Column:
 
 
 def packed(kind, values):
+    if kind == "bf16":
+        values = [bf16_bits(value) for value in values]
     return struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
 
 
@@ -249,6 +274,10 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
             if is_input:
                 continue
             values = struct.unpack(f"<{len(rows) * per_row}{FORMATS[kind]}", data.bytes())
+            if kind == "bf16":
+                values = [of_bf16(bits) for bits in values]
+            if not field.endswith("n"):
+                KINDS[column] = kind
             split = [list(values[i * per_row:(i + 1) * per_row]) for i in range(len(rows))]
             if field.endswith("n"):
                 results[column] = [v if ok[0] else None for v, ok in zip(results[column], split)]
@@ -261,6 +290,7 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
     return status.bytes(), results
 
 
+KINDS = {}  # By column: the type of its values.
 OUT_SHAPES = {}  # By column and kernel: elements of a row.
 
 
@@ -288,7 +318,7 @@ def number(value):
     return value
 
 
-def same(kind_is_float, ours, theirs):
+def same(kind, ours, theirs):
     if theirs is None or ours is None:
         return ours is None and theirs is None
     theirs = [number(x) for x in flat(theirs)]
@@ -297,9 +327,8 @@ def same(kind_is_float, ours, theirs):
     for a, b in zip(ours, theirs):
         if isinstance(b, bool):
             b = int(b)
-        if kind_is_float:
-            b = float(b)
-            if struct.pack("d", a) != struct.pack("d", b) and struct.pack("f", a) != struct.pack("f", as_f32(b)):
+        if kind in NARROWED:
+            if struct.pack("d", a) != struct.pack("d", NARROWED[kind](float(b))):
                 return False
         elif a != b:
             return False
@@ -341,8 +370,7 @@ def compare(case, text, library, kernels, seed):
                         if column not in expected[i]:
                             continue
                         ours, theirs = values[i], expected[i][column]
-                        is_float = ours is not None and isinstance(ours[0], float)
-                        if not same(is_float, ours, theirs):
+                        if not same(KINDS[column], ours, theirs):
                             raise Wrong(f"{what}: {column} is {ours}, the interpreter has {theirs}")
                 elif i in expected and not has_nan(expected[i]):
                     raise Wrong(f"{what}: left to the CPU, the interpreter has {expected[i]}")

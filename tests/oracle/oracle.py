@@ -2,6 +2,7 @@
 import sys
 
 import function_cases
+import half_cases  # noqa: F401
 import harness
 import keys_cases  # noqa: F401
 import list_cases  # noqa: F401
