@@ -117,11 +117,15 @@ static void put_word(Gen *g, int64_t number) {
     } while (number >= 0);
 }
 
-static void end_row(Gen *g) {
-    put_char(g, '\n');
+static void end_value(Gen *g) {
     if (g->at - g->buffer < BUFFER_BYTES - ROW_MAX) return;
     fwrite(g->buffer, 1, (size_t)(g->at - g->buffer), g->file);
     g->at = g->buffer;
+}
+
+static void end_row(Gen *g) {
+    put_char(g, '\n');
+    end_value(g);
 }
 
 static const char *pick(Gen *g, const char *const *from, int64_t count) {
@@ -408,6 +412,24 @@ static void documents(Gen *g) {
     }
 }
 
+// An npy file of f32 from -4 to 4.
+static void floats(Gen *g) {
+    char head[128];
+    int len = snprintf(head, sizeof head,
+                       "\x93NUMPY%c%cv%c{'descr': '<f4', 'fortran_order': False, "
+                       "'shape': (%ld,), }", 1, 0, 0, (long)g->rows);
+    memset(head + len, ' ', sizeof head - (size_t)len);
+    head[sizeof head - 1] = '\n';
+    memcpy(g->at, head, sizeof head);
+    g->at += sizeof head;
+    for (int64_t i = 0; i < g->rows; i++) {
+        float value = (float)(unit(g) * 8 - 4);
+        memcpy(g->at, &value, sizeof value);
+        g->at += sizeof value;
+        end_value(g);
+    }
+}
+
 static const struct {
     const char *name;
     void (*write)(Gen *g);
@@ -415,6 +437,7 @@ static const struct {
     {"trips", trips},       {"zones", zones},   {"lineitem", lineitem},   {"orders", orders},
     {"stations", stations}, {"groups", groups}, {"events", events},       {"words", words},
     {"records", records},   {"names", names},   {"documents", documents},
+    {"floats", floats},
 };
 
 int main(int argc, char **argv) {

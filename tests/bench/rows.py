@@ -29,6 +29,7 @@ DATA = {
     "records.tsv": Data("records", 10_000_000),
     "names.csv": Data("names", 10_000_000, 3_770_000, True),
     "documents.txt": Data("documents", 1_610_000, 50_000),
+    "floats.npy": Data("floats", 100_000_000),
 }
 
 # Contenders by name: the script of `peers/` without `_peer.py`, its mode.
@@ -60,6 +61,7 @@ class Row:
 
 TRIPS = {"input": "trips.csv"}
 LINEITEM = {"input": "lineitem.tbl"}
+FLOATS = {"input": "floats.npy"}
 FIXED_CSV = "field counts, quotes, UTF-8, digits, ranges, overflow"
 
 ROWS = {
@@ -91,6 +93,9 @@ ROWS = {
     "c3_records_700": Row("C3 sort records, 700 MB", "c3_records", {"input": "records.tsv"}, ("DuckDB",),
                           "the same; it takes 2.4 GB of memory", 1.5, peer_compare={"DuckDB": "bag"},
                           share_target=0, memory=700_000_000),
+    "e1": Row("E1 eight steps over f32, a sum", "e1", FLOATS, ("numba",), "the header; sums are not exact", 1.4),
+    "e1_back": Row("E1 eight steps over f32, written back", "e1_back", FLOATS, ("numba",), "the header", 1.0,
+                   "bytes"),
     "j1": Row("J1 trips with zones", "j1", {**TRIPS, "zones": "zones.csv"}, SQL,
               f"{FIXED_CSV}; zones below 512 index an array", 1.4),
     "j2": Row("J2 line items with orders", "j2", {**LINEITEM, "orders": "orders.tbl"}, SQL,

@@ -133,7 +133,48 @@ def run_tokens(text, out):
         file.write(f"tokens,different\n{counts.sum()},{different}\n")
 
 
+@numba.njit(inline="always")
+def steps(x):
+    b = x * np.float32(1.5) + np.float32(0.25)
+    return min(np.sqrt(abs(b * b - x)), np.float32(3)) / np.float32(3)
+
+
+@numba.njit(parallel=True)
+def add_floats(values):
+    total = 0.0
+    for i in numba.prange(len(values)):
+        total += steps(values[i])
+    return total
+
+
+@numba.njit(parallel=True)
+def map_floats(values, to):
+    for i in numba.prange(len(values)):
+        to[i] = steps(values[i])
+
+
+def floats_of(text):
+    return text[128:].view(np.float32)
+
+
+def run_floats(text, out):
+    with open(out, "w") as file:
+        file.write(f"total\n{add_floats(floats_of(text))}\n")
+
+
+def run_floats_back(text, out):
+    values = floats_of(text)
+    to = np.empty_like(values)
+    map_floats(values, to)
+    with open(out, "wb") as file:
+        np.save(file, to)
+
+
+SAMPLE_NPY = bytes(128) + bytes(64)
+
 ROWS = {
+    "e1": ("floats.npy", run_floats, SAMPLE_NPY),
+    "e1_back": ("floats.npy", run_floats_back, SAMPLE_NPY),
     "b1_413": ("stations_413.txt", run_stations, b"a;1.0\nb;-1.5\n"),
     "b1_10000": ("stations_10000.txt", run_stations, b"a;1.0\nb;-1.5\n"),
     "k1": ("documents.txt", run_tokens, b"a b\nc d\n"),
