@@ -5,6 +5,7 @@
 //   gpu_serve    such a process: the kernels of the job, a stream for each slot
 //   gpu_layout   where columns lie in a slot  gpu_wire  what both sides say to each other
 //   driver       calls of the CUDA driver     gpu_choose  which code a GPU runs
+//   gpu_lines    worker processes launch in slots of the job; gpu_far is their side
 //   gpu_describe the answer of --devices      busy_time  how long streams were at work at all
 //   cpu          what the system says: affinity, quotas and limits of control groups, GPUs
 //
@@ -18,6 +19,8 @@
 //
 //   const Device *device = device_named(name);            // nullptr: --resource has to say it.
 //   if (device) slots->supply[i] = device->count() * WHOLE;
+//
+// Circle: gpu, gpu_far, gpu_lines: a launch of a worker process is one of the job, which answers.
 #ifndef SBC_RUNTIME_ROOM_DEVICE_H
 #define SBC_RUNTIME_ROOM_DEVICE_H
 

@@ -1,10 +1,6 @@
 // The job's side: slots of shared memory, and the processes that launch what lies in them.
 #define _GNU_SOURCE
-#include "runtime/device/gpu.h"
-
-#include "runtime/device/busy_time.h"
-#include "runtime/device/gpu_wire.h"
-#include "runtime/worker.h"
+#include "runtime/device/gpu_slots.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,61 +13,12 @@
 #include <unistd.h>
 
 enum : int64_t { LAUNCH_BYTES = 8 << 20, SLOT_BYTES_MIN = 64 << 10, SLACK_BYTES = 1 << 16 };
-enum { RESTARTS_MAX = 2, DEVICES_MAX = 16, HELLO_MS = 120'000, LAUNCH_MS = 30'000,
+enum { RESTARTS_MAX = 2, HELLO_MS = 120'000, LAUNCH_MS = 30'000,
        SPANS_FIRST = 256, SPANS_MAX = 1 << 16 };
-
-typedef struct Device Device;
-
-typedef struct Slot {
-    GpuLaunch    launch;        // First: the address of a slot is that of its launch.
-    struct Slot *next;          // Of free ones.
-    Device      *device;
-    uint32_t     number;        // On its device.
-    int          socket;
-    uint64_t     life;          // Of the process that the socket leads to.
-    char        *memory;
-    GpuLayout    layout;
-    size_t      *room;          // Of the layout.
-    char       **pointers;      // Of the launch.
-} Slot;
-
-// A GPU and its process.
-struct Device {
-    Gpu      *gpu;
-    uint32_t  number, slot_count;
-    Process   process;
-    uint64_t  life;             // How many processes there have been.
-    bool      lost;
-    int       memory_fd;
-    char     *memory;
-    Slot     *slots;
-    int       fresh[GPU_SLOTS_MAX];   // Sockets to it that no slot has taken yet; -1: none.
-    char      name[96];
-    int64_t   launches, rows, bytes_in, bytes_out;
-    BusyTime  works[GPU_WORKS], busy;
-};
-
-struct Gpu {
-    const SbJob    *job;
-    char *const    *argv;
-    Device          devices[DEVICES_MAX];
-    uint32_t        device_count, restarts;
-    uint32_t        slots_each;        // Of each GPU that are used.
-    int64_t         slot_bytes, device_memory;
-    Slot           *free, **free_end;  // Taken at the one end, given back at the other.
-    pthread_mutex_t lock;
-    int             launch_ms;
-    bool            keeps_spans;
-    GpuSpan        *spans;
-    uint32_t        span_count, span_cap;
-    int64_t         spans_lost;
-    char            why[GPU_WHY_BYTES];
-};
 
 // ---- a process ----------------------------------------------------------------------------------
 
-// Reads a message that the other side sends at once. False: it did not come in time, or is cut off.
-static bool receive(int socket, void *to, size_t bytes, int wait_ms) {
+bool gpu_receive(int socket, void *to, size_t bytes, int wait_ms) {
     struct pollfd ready = {.fd = socket, .events = POLLIN};
     int got;
     do got = poll(&ready, 1, wait_ms);
@@ -121,7 +68,7 @@ static bool begin(Device *device, uint32_t *seen, char why[GPU_WHY_BYTES]) {
     if (error)
         return snprintf(why, GPU_WHY_BYTES, "its process cannot be started: %s", strerror(error)),
                false;
-    if (!receive(device->process.socket, &hello, sizeof hello, HELLO_MS))
+    if (!gpu_receive(device->process.socket, &hello, sizeof hello, HELLO_MS))
         return snprintf(why, GPU_WHY_BYTES, "its process says nothing"), false;
     memcpy(device->name, hello.name, sizeof device->name);
     memcpy(why, hello.why, GPU_WHY_BYTES);
@@ -155,21 +102,26 @@ static bool open_slot(Device *device, uint32_t i, size_t columns) {
     return slot->room && slot->pointers;
 }
 
+bool gpu_open_slots(Device *device) {
+    size_t bytes = (size_t)device->gpu->slot_bytes * device->slot_count;
+    size_t columns = most_columns(device->gpu->job);
+    device->memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device->memory_fd, 0);
+    device->slots = calloc(device->slot_count, sizeof *device->slots);
+    bool good = device->memory != MAP_FAILED && device->slots;
+    for (uint32_t i = 0; i < device->slot_count && good; i++) good = open_slot(device, i, columns);
+    return good;
+}
+
 static bool open_device(Gpu *gpu, uint32_t number, uint32_t slots, uint32_t *seen,
                         char why[GPU_WHY_BYTES]) {
     Device *device = &gpu->devices[gpu->device_count++];
-    size_t bytes = (size_t)gpu->slot_bytes * slots, columns = most_columns(gpu->job);
     *device = (Device){.gpu = gpu, .number = number, .slot_count = slots,
                        .process = {.pidfd = -1, .socket = -1}, .memory = MAP_FAILED,
                        .memory_fd = memfd_create("gpu", MFD_CLOEXEC)};
     memset(device->fresh, -1, sizeof device->fresh);
-    device->slots = calloc(slots, sizeof *device->slots);
-    if (device->memory_fd >= 0 && device->slots && !ftruncate(device->memory_fd, (off_t)bytes))
-        device->memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                              device->memory_fd, 0);
-    bool good = device->memory != MAP_FAILED;
-    for (uint32_t i = 0; i < slots && good; i++) good = open_slot(device, i, columns);
-    if (!good) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
+    off_t bytes = (off_t)gpu->slot_bytes * slots;
+    if (device->memory_fd < 0 || ftruncate(device->memory_fd, bytes) || !gpu_open_slots(device))
+        return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
     return begin(device, seen, why);
 }
 
@@ -268,8 +220,7 @@ Gpu *gpu_open(const GpuSetup *setup, char why[GPU_WHY_BYTES]) {
     return nullptr;
 }
 
-static void close_device(Device *device) {
-    let_go(device);
+void gpu_close_slots(Device *device) {
     for (uint32_t i = 0; device->slots && i < device->slot_count; i++) {
         if (device->slots[i].device && device->slots[i].socket >= 0)
             close(device->slots[i].socket);
@@ -282,9 +233,21 @@ static void close_device(Device *device) {
     if (device->memory_fd >= 0) close(device->memory_fd);
 }
 
+// Launches that are under way for a worker that is gone end with the processes, and nobody starts
+// others.
+static void close_own(Gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+    for (uint32_t i = 0; i < gpu->device_count; i++) gpu->devices[i].lost = true;
+    for (uint32_t i = 0; i < gpu->device_count; i++) let_go(&gpu->devices[i]);
+    pthread_mutex_unlock(&gpu->lock);
+    gpu_close_lines(gpu);
+}
+
 void gpu_close(Gpu *gpu) {
     if (!gpu) return;
-    for (uint32_t i = 0; i < gpu->device_count; i++) close_device(&gpu->devices[i]);
+    if (gpu->is_far) gpu_far_close(gpu);
+    else close_own(gpu);
+    for (uint32_t i = 0; i < gpu->device_count; i++) gpu_close_slots(&gpu->devices[i]);
     pthread_mutex_destroy(&gpu->lock);
     free(gpu->spans);
     free(gpu);
@@ -297,6 +260,7 @@ int64_t gpu_bytes(const Gpu *gpu) {
 // ---- slots --------------------------------------------------------------------------------------
 
 GpuLaunch *gpu_take(Gpu *gpu) {
+    if (gpu->is_far) return (GpuLaunch *)gpu_far_take(gpu);
     pthread_mutex_lock(&gpu->lock);
     Slot *slot = gpu->free;
     while (slot && slot->device->lost) slot = slot->next;  // Nobody asks for those again.
@@ -343,6 +307,7 @@ void gpu_place(GpuLaunch *launch, uint32_t stage, int64_t rows) {
 }
 
 void gpu_give(Gpu *gpu, GpuLaunch *launch) {
+    if (gpu->is_far) return gpu_far_give((Slot *)launch);
     pthread_mutex_lock(&gpu->lock);
     give_back(gpu, (Slot *)launch);
     pthread_mutex_unlock(&gpu->lock);
@@ -384,7 +349,7 @@ static bool join(Slot *slot) {
     return !lost;
 }
 
-static void set_params(Slot *slot, const void *const *params) {
+void gpu_set_params(Slot *slot, const void *const *params) {
     const SbKernels *kernels = slot->device->gpu->job->stages[slot->launch.stage].kernels;
     uint64_t *to = ((GpuHead *)slot->memory)->params;
     for (uint32_t k = 0; k < kernels->count; k++) {
@@ -404,7 +369,7 @@ static bool ask(Slot *slot, GpuAnswer *answer) {
         return false;
     }
     struct pollfd ready = {.fd = slot->socket, .events = POLLIN};
-    if (!receive(slot->socket, answer, sizeof *answer, slot->device->gpu->launch_ms)) {
+    if (!gpu_receive(slot->socket, answer, sizeof *answer, slot->device->gpu->launch_ms)) {
         bool hangs = poll(&ready, 1, 0) == 0;
         snprintf(answer->why, sizeof answer->why, "%s",
                  hangs ? "a kernel hangs" : "its process has ended");
@@ -444,22 +409,26 @@ static void note(const Slot *slot, const int64_t marks[GPU_MARKS]) {
     pthread_mutex_unlock(&gpu->lock);
 }
 
-GpuResult gpu_run(GpuLaunch *launch, const void *const *params) {
-    Slot *slot = (Slot *)launch;
+GpuResult gpu_launch(Slot *slot) {
     GpuHead *head = (GpuHead *)slot->memory;
     GpuAnswer answer;
-    set_params(slot, params);
     while (join(slot)) {
         head->some = 0;
         if (ask(slot, &answer)) {
             if (answer.result == GPU_DONE) note(slot, answer.marks_ns);
             if (answer.result == GPU_DONE && !head->some)
-                memset(launch->status, 0, (size_t)launch->rows);
+                memset(slot->launch.status, 0, (size_t)slot->launch.rows);
             return answer.result;
         }
         fail(slot->device, slot->life, answer.why);
     }
     return GPU_LOST;
+}
+
+GpuResult gpu_run(GpuLaunch *launch, const void *const *params) {
+    Slot *slot = (Slot *)launch;
+    gpu_set_params(slot, params);
+    return slot->device->gpu->is_far ? gpu_far_run(slot) : gpu_launch(slot);
 }
 
 // ---- what became of them ------------------------------------------------------------------------
@@ -472,7 +441,7 @@ static uint32_t count_lost(const Gpu *gpu) {
 
 const char *gpu_lost(Gpu *gpu) {
     pthread_mutex_lock(&gpu->lock);
-    bool lost = count_lost(gpu) == gpu->device_count;
+    bool lost = gpu->is_far ? gpu->far_lost : count_lost(gpu) == gpu->device_count;
     pthread_mutex_unlock(&gpu->lock);
     return lost ? gpu->why : nullptr;
 }

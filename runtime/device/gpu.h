@@ -75,6 +75,28 @@ typedef struct GpuFaults {
 
 GpuFaults gpu_faults(Gpu *gpu);
 
+// ---- worker processes of the job ----------------------------------------------------------------
+
+// A worker process launches as tasks of the job do: in slots of the job, whose memory it maps. A
+// thread of the job answers each thread of it, and gives its slot back when the process ends.
+//
+//   GpuShare share;  gpu_share(gpu, threads, &share)   the job, before the process starts
+//   ... share.fds are open there under the same numbers
+//   gpu_shared(&share)                                 the job, once it runs, or cannot be started
+//   Gpu *gpu = gpu_join(job, fds, count)               the worker
+enum { GPU_SHARE_MAX = 96 };
+
+typedef struct GpuShare {
+    int      fds[GPU_SHARE_MAX];
+    uint32_t count;  // 0: there is no GPU, or nothing to reach it by.
+    uint32_t kept;   // The first ones are the job's own.
+} GpuShare;
+
+void gpu_share(Gpu *gpu, uint32_t threads, GpuShare *share);  // Of null: nothing.
+void gpu_shared(GpuShare *share);
+// Null: no memory, or no answer. The descriptors are taken over.
+Gpu *gpu_join(const SbJob *job, const int *fds, uint32_t count);
+
 // ---- what they did ------------------------------------------------------------------------------
 
 // What a stream does, and when it has done so: a mark stands before each, and one at the end.

@@ -1,4 +1,4 @@
-// What a job and the process of a GPU say to each other.
+// What a job and the process of a GPU say to each other, and a worker process and its job.
 //
 //   job                                     process
 //   process_spawn ────────────────────────▶ gpu_inherited, opens the driver
@@ -40,6 +40,27 @@ typedef struct GpuAnswer {
     int64_t   marks_ns[GPU_MARKS];     // Of GPU_DONE.
     char      why[GPU_WHY_BYTES];      // Of GPU_LOST.
 } GpuAnswer;
+
+// What a worker process and the job say to each other, over a line for each of its threads. First
+// comes a GpuLineHello. A GPU_DO_GIVE has no answer.
+typedef enum GpuDo { GPU_DO_TAKE, GPU_DO_LAUNCH, GPU_DO_GIVE } GpuDo;
+
+typedef struct GpuLineHello {
+    int64_t  slot_bytes;
+    uint32_t devices;
+} GpuLineHello;
+
+typedef struct GpuLineAsk {
+    GpuDo    what;
+    uint32_t stage;
+    int64_t  rows;
+} GpuLineAsk;
+
+typedef struct GpuLineAnswer {
+    GpuResult result;        // Of GPU_DO_TAKE: GPU_DONE, GPU_BUSY, or GPU_LOST where all GPUs are.
+    uint32_t  device, slot;
+    char      why[GPU_WHY_BYTES];
+} GpuLineAnswer;
 
 // The variable of such a process: "SOCKET NUMBER DEVICE_BYTES SLOT_BYTES SLOTS MEMORY SOCKET ...".
 static const char gpu_variable[] = "SBC_GPU";

@@ -116,7 +116,14 @@ bool life_start(Workers *w, NodeId node) {
     life->lives++;
     life->born = log_clock_ns();
     life->limit = w->job->machine.workers.memory;
-    if (!process_start(&life->process, w->job->ask.argv, node.i, &w->space, trouble)) return false;
+    GpuShare share;
+    static_assert(GPU_SHARE_MAX <= PROCESS_MORE_MAX);
+    gpu_share(w->job->machine.gpu, job_worker_threads(w->job, node.i), &share);
+    Inherited gives = {.node = node.i, .space = w->space, .more_count = share.count};
+    memcpy(gives.more, share.fds, share.count * sizeof *share.fds);
+    bool started = process_start(&life->process, w->job->ask.argv, &gives, trouble);
+    gpu_shared(&share);
+    if (!started) return false;
     int socket = life->process.socket;
     life->process.socket = -1;
     life->connected = links_adopt(w->links, socket, &life->peer, trouble);

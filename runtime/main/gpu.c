@@ -37,8 +37,7 @@ static void open_all(Job *job, uint32_t threads, char why[GPU_WHY_BYTES]) {
 }
 
 static bool wants_gpu(const JobAsk *ask) {
-    return ask->options.device != DEVICE_ONLY_CPU && first_for_gpu(ask->what) &&
-           !ask->options.workers.count && !ask->options.workers.places;
+    return ask->options.device != DEVICE_ONLY_CPU && first_for_gpu(ask->what);
 }
 
 // An eighth of all is a seventh of the rest.
@@ -53,8 +52,8 @@ bool job_open_gpu(Job *job, uint32_t threads) {
     const JobAsk *ask = &job->ask;
     const SbStage *first = first_for_gpu(ask->what);
     if (!first || ask->options.device == DEVICE_ONLY_CPU) return true;
-    char why[GPU_WHY_BYTES] = "worker processes have none";
-    if (wants_gpu(ask)) open_all(job, threads, why);
+    char why[GPU_WHY_BYTES];
+    open_all(job, threads, why);
     if (job->machine.gpu) return true;
     if (ask->options.device == DEVICE_ONLY_GPU)
         return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",

@@ -402,6 +402,8 @@ void serve_watch(Serve *s) {
 // A process of the job's machine, or one that joins. False: job->trouble.
 static bool serve(Serve *s, int socket) {
     if (!s->joined && !map_space(s)) return false;
+    if (s->gpu_fd_count)
+        s->job->machine.gpu = gpu_join(s->job->ask.what, s->gpu_fds, s->gpu_fd_count);
     if (!open_runs(s)) return false;
     int64_t since = log_clock_ns();
     bool welcome = false;
@@ -434,6 +436,8 @@ static void close_all(Serve *s) {
         if (s->runs[i].job) stage_finish(&s->runs[i]);
     fills_close(s);
     copies_close(s);
+    gpu_close(s->job->machine.gpu);
+    s->job->machine.gpu = nullptr;
     arena_close(s->job->machine.memory.arena);
     arena_space_close(&s->space);
     free(s->tasks);
@@ -453,7 +457,8 @@ static bool run(Serve *s, int socket) {
 }
 
 int serve_run(Job *job, const Inherited *inherited) {
-    Serve s = {.job = job, .space = inherited->space, .node = inherited->node};
+    Serve s = {.job = job, .space = inherited->space, .node = inherited->node,
+               .gpu_fds = inherited->more, .gpu_fd_count = inherited->more_count};
     process_follow("worker");
     bool good = run(&s, inherited->socket);
     return good ? (s.worn ? WORKER_WORN : 0) : trouble_exit_code(&job->trouble);

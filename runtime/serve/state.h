@@ -74,6 +74,8 @@ typedef struct Serve {
     Job        *job;
     StageRun   *runs;        // By number of the stage.
     ArenaSpace  space;
+    const int  *gpu_fds;      // Of gpu_join.
+    uint32_t    gpu_fd_count;
     uint32_t    node;
     Links      *links;
     PeerId      coordinator;

@@ -85,16 +85,20 @@ int process_spawn(Process *process, const ProcessAsk *ask) {
     return error;
 }
 
-bool process_start(Process *process, char *const *argv, uint32_t node, const ArenaSpace *space,
-                   Trouble *trouble) {
+bool process_start(Process *process, char *const *argv, const Inherited *gives, Trouble *trouble) {
+    const ArenaSpace *space = &gives->space;
+    int fds[ARENAS_MAX + PROCESS_MORE_MAX];
     char words[96];
-    snprintf(words, sizeof words, "%u %llu %lld", node, (unsigned long long)(uintptr_t)space->base,
-             (long long)space->span);
+    memcpy(fds, space->fds, space->count * sizeof *fds);
+    memcpy(fds + space->count, gives->more, gives->more_count * sizeof *fds);
+    snprintf(words, sizeof words, "%u %llu %lld %u", gives->node,
+             (unsigned long long)(uintptr_t)space->base, (long long)space->span,
+             gives->more_count);
     int error = process_spawn(process, &(ProcessAsk){.argv = argv, .variable = variable,
-                                                     .words = words, .fds = space->fds,
-                                                     .fd_count = space->count});
-    return !error || trouble_set(trouble, TROUBLE_WORKER, "worker %u cannot be started: %s", node,
-                                 strerror(error));
+                                                     .words = words, .fds = fds,
+                                                     .fd_count = space->count + gives->more_count});
+    return !error || trouble_set(trouble, TROUBLE_WORKER, "worker %u cannot be started: %s",
+                                 gives->node, strerror(error));
 }
 
 // ---- ending -------------------------------------------------------------------------------------
@@ -135,17 +139,29 @@ bool process_number(const char **at, uint64_t *number) {
     return good;
 }
 
+// The last `more` of them are no arenas.
+static void part_fds(Inherited *inherited, const int *fds, uint32_t count) {
+    uint32_t arenas = count - inherited->more_count;
+    inherited->space.count = arenas;
+    memcpy(inherited->space.fds, fds, arenas * sizeof *fds);
+    memcpy(inherited->more, fds + arenas, inherited->more_count * sizeof *fds);
+}
+
 static bool read_inherited(const char *at, Inherited *inherited) {
-    uint64_t node, socket, base, span, fd;
+    uint64_t node, socket, base, span, more, fd;
+    int fds[ARENAS_MAX + PROCESS_MORE_MAX];
+    uint32_t count = 0;
     if (!process_number(&at, &socket) || !process_number(&at, &node) ||
-        !process_number(&at, &base) || !process_number(&at, &span))
+        !process_number(&at, &base) || !process_number(&at, &span) ||
+        !process_number(&at, &more) || more > PROCESS_MORE_MAX)
         return false;
     *inherited = (Inherited){.node = (uint32_t)node, .socket = (int)socket,
-                             .space = {.base = (char *)(uintptr_t)base, .span = (int64_t)span}};
-    ArenaSpace *space = &inherited->space;
-    while (space->count < ARENAS_MAX && *at && process_number(&at, &fd))
-        space->fds[space->count++] = (int)fd;
-    return *at == '\0' && inherited->node > 0 && inherited->node < space->count;
+                             .space = {.base = (char *)(uintptr_t)base, .span = (int64_t)span},
+                             .more_count = (uint32_t)more};
+    while (count < ARENAS_MAX + more && *at && process_number(&at, &fd)) fds[count++] = (int)fd;
+    if (*at != '\0' || count < more) return false;
+    part_fds(inherited, fds, count);
+    return inherited->node > 0 && inherited->node < inherited->space.count;
 }
 
 bool process_inherited(Inherited *inherited, Trouble *trouble) {

@@ -24,11 +24,15 @@ typedef struct Process {
     int   socket; // This side's end of the connection.
 } Process;
 
+enum { PROCESS_MORE_MAX = 96 };
+
 // What a worker is told when it starts, in its environment.
 typedef struct Inherited {
     uint32_t   node;
     int        socket;
     ArenaSpace space;  // To be joined.
+    int        more[PROCESS_MORE_MAX];  // Descriptors that mean something to others.
+    uint32_t   more_count;
 } Inherited;
 
 // What a process is started with: in the variable "SOCKET WORDS FD FD ...".
@@ -45,9 +49,8 @@ typedef struct ProcessAsk {
 int  process_spawn(Process *process, const ProcessAsk *ask);
 // Reads the next number of what such a process finds in its variable.
 bool process_number(const char **at, uint64_t *number);
-// Starts it as worker `node`. False: the trouble says why.
-bool process_start(Process *process, char *const *argv, uint32_t node, const ArenaSpace *space,
-                   Trouble *trouble);
+// Starts it as worker `node`, which finds them in Inherited. False: the trouble says why.
+bool process_start(Process *process, char *const *argv, const Inherited *gives, Trouble *trouble);
 // Ends it, whatever it does. Nothing where there is none.
 void process_kill(const Process *process);
 // Waits until it is gone, at most so long, and forgets it. Returns its status as waitpid gives it;

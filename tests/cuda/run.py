@@ -26,10 +26,12 @@ import math
 import os
 import random
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -467,7 +469,8 @@ def check_job(case, text, nvrtc):
         plain, launches, wanted = job("--device=cpu", "--threads=1")
         if plain.returncode or launches:
             raise Wrong(f"on the CPU: exit {plain.returncode}, {launches} launches: {plain.stderr[:2000]}")
-        ways = [("--device=gpu", "--threads=1"), ("--device=gpu", "--threads=2", "--partition=4KiB"), ("--device=auto",)]
+        ways = [("--device=gpu", "--threads=1"), ("--device=gpu", "--threads=2", "--partition=4KiB"), ("--device=auto",),
+                ("--device=gpu", "--threads=2", "--partition=4KiB", "--workers=2")]
         for options in ways:
             done, launches, left = job(*options)
             if done.returncode or not launches or left != wanted or "SB8090" in done.stderr:
@@ -647,6 +650,101 @@ def check_shares(nvrtc):
             raise Wrong(f"what is served: {metrics}, {now['gpus']}")
 
 
+FAR = """param output: str = "out.jsonl"
+range(100000) | derive v = f32(i) | repartition rows 2000
+| on gpu { derive x = exp(v / 100000.0) | where v % 7.0 != 3.0 }
+| where i % 10 < 3 | write jsonl(output)
+"""
+
+
+def children(pid, name):
+    """Processes of this name that the process has started."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            try:
+                if Path(f"/proc/{child}/comm").read_text().strip() == name:
+                    found.append(int(child))
+            except OSError:
+                pass
+    return found
+
+
+def kill_workers(process, log, count):
+    """Ends so many workers, each while launches are under way. Returns how many there were to end."""
+    ended = 0
+    while ended < count and process.poll() is None:
+        before = log.read_text().count("launch")
+        while process.poll() is None and (log.read_text().count("launch") < before + 2 or not children(process.pid, "worker")):
+            time.sleep(0.01)
+        for pid in children(process.pid, "worker")[:1]:
+            os.kill(pid, signal.SIGKILL)
+            ended += 1
+    return ended
+
+
+def check_workers(nvrtc):
+    """Worker processes launch on the job's GPUs, and leave nothing behind when they are lost."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "far.sbd").write_text(FAR)
+        compile_host(run(SBC, folder / "far.sbd", "--dump=cuda").stdout, folder)
+        make_driver(folder)
+        done = run(SBC, folder / "far.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
+        if done.returncode:
+            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_LOG": f"{name}/log"}
+        command = [folder / "job", f"--output={name}/out.jsonl", "--overwrite", "--threads=2", "--progress=none", "--stats=json"]
+
+        def job(*options, kills=0, **settings):
+            """(exit, what it says, launches, its output, its figures)"""
+            (folder / "log").write_text("")
+            with subprocess.Popen([*command, *options], env={**env, **settings}, stderr=subprocess.PIPE, text=True) as process:
+                killed = kill_workers(process, folder / "log", kills)
+                said = process.communicate(timeout=120)[1]
+            last = said.splitlines()[-1] if said else ""
+            left = (folder / "out.jsonl").read_bytes() if not process.returncode else b""
+            if killed != kills:
+                raise Wrong(f"{options}: {killed} workers were ended: {said[:2000]}")
+            return process.returncode, said, (folder / "log").read_text().count("launch"), left, \
+                json.loads(last) if last.startswith("{") else {}
+
+        code, said, launches, wanted, _ = job("--device=cpu")
+        if code or launches:
+            raise Wrong(f"on the CPU: exit {code}, {launches} launches: {said[:2000]}")
+        for options, settings in ((["--workers=2"], {}), (["--workers=3", "--threads=6"], {"FAKE_CUDA_DEVICES": "3"})):
+            code, said, launches, left, figures = job("--device=gpu", *options, **settings)
+            far = sum(worker["partitions"] for worker in figures.get("workers", []))
+            if code or left != wanted or far < 20 or sum(gpu["rows"] for gpu in figures["gpus"]) != 100000:
+                raise Wrong(f"{options}: exit {code}, {launches} launches, {far} partitions of workers: {said[:2000]}")
+        # More are lost than there are slots. Had one of them kept its slot, the CPU would do some of the rows.
+        code, said, launches, left, figures = job("--device=gpu", "--workers=2", "--worker-restarts=20", kills=8, FAKE_CUDA_KERNEL_US="40000")
+        if code or left != wanted or "SB8077" not in said or sum(gpu["rows"] for gpu in figures["gpus"]) < 100000:
+            raise Wrong(f"workers are lost: exit {code}, {launches} launches: {said[:2000]}")
+        for fault in ("FAIL", "HANG"):
+            code, said, launches, left, _ = job("--device=gpu", "--workers=2", **{
+                f"FAKE_CUDA_{fault}": "3", "FAKE_CUDA_ONCE": f"{name}/once-{fault}", "SBC_TEST_GPU_WAIT_MS": "300"})
+            if code or left != wanted or "warning[SB8117]" not in said:
+                raise Wrong(f"{fault} once, with workers: exit {code}: {said[:2000]}")
+        code, said, launches, left, _ = job("--workers=2", FAKE_CUDA_FAIL="1")
+        if code or left != wanted or "warning[SB8090]" not in said:
+            raise Wrong(f"each launch fails, with workers: exit {code}: {said[:2000]}")
+        code, said, _, _, _ = job("--device=gpu", "--workers=2", FAKE_CUDA_FAIL="1")
+        if code != 3 or "error[SB8091]" not in said:
+            raise Wrong(f"a fault with --device=gpu and workers: exit {code}: {said[:2000]}")
+        # The columns count once, whatever the number of workers.
+        options = ["--device=gpu", "--workers=2", "--partition=64MiB"]
+        plan = run(folder / "job", "--plan", "--threads=2", *options, env=env).stdout
+        row = re.findall(r"^columns of GPUs +0.0 MiB +([\d.]+) MiB$", plan, re.M)
+        sizes = re.search(r"^--memory +([\d.]+) MiB +([\d.]+) MiB$", plan, re.M)
+        if len(row) != 1 or float(row[0]) > 4 * 8.2 or not sizes:
+            raise Wrong(f"no columns of GPUs in the plan, or too many: {plan}")
+        for memory in sizes.groups():
+            code, said, launches, left, _ = job(*options, f"--memory={int(float(memory) * (1 << 20))}")
+            if code or not launches or left != wanted:
+                raise Wrong(f"--memory={memory} MiB with workers: exit {code}, {launches} launches: {said[:2000]}")
+
+
 PLACED = """param input: str = "in.npy"
 param output: str = "out.npy"
 read npy(input) as {x: f32[64]}
@@ -708,7 +806,7 @@ def check_placed(nvrtc):
         wanted = job("plain")[2]
         for what, options, settings, launches in (
             ("a GPU", [], {"LD_LIBRARY_PATH": name}, True), ("--device=cpu", ["--device=cpu"], {"LD_LIBRARY_PATH": name}, False),
-            ("no driver", [], {}, False), ("workers", ["--workers=2"], {"LD_LIBRARY_PATH": name}, False),
+            ("no driver", [], {}, False), ("workers", ["--workers=2"], {"LD_LIBRARY_PATH": name}, True),
         ):
             done, made, left = job("job", *options, **settings)
             if done.returncode or left != wanted or bool(made) != launches or "SB8090" in done.stderr:
@@ -764,7 +862,7 @@ def main():
     alone = {"division": check_division}
     if nvrtc:
         alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc),
-                  "placed": lambda: check_placed(nvrtc)}
+                  "workers": lambda: check_workers(nvrtc), "placed": lambda: check_placed(nvrtc)}
     for part in [part for name, part in alone.items() if not words or words[0] == name]:
         try:
             part()

@@ -42,7 +42,8 @@ class Devices:
 
     def running(self, source, work, fusion):
         """(Variables for a job of the program, whose kernels are compiled for the host; what is wrong with these)."""
-        done = self.cuda.run(self.cuda.SBC, os.path.basename(source), "--dump=cuda", *([fusion] if fusion else []), cwd=work)
+        done = self.cuda.run(self.cuda.SBC, os.path.basename(source), "--dump=cuda", self.options(), *([fusion] if fusion else []), cwd=work,
+                             env={**os.environ, **self.compiling()})
         if "__global__" not in done.stdout:
             return [], ""
         try:
