@@ -3,45 +3,10 @@
 // Columns lie in the memory of a slot (runtime/device/gpu.h). A task has one from its first launch
 // to its end.
 #include "runtime/abi/calls.h"
-#include "runtime/device.h"
+#include "runtime/task/kernel_columns.h"
 #include "runtime/task/task.h"
 
-#include <string.h>
-
 enum : int64_t { LAUNCH_ROWS = 1 << 16, FEW_ROWS = 64 };
-
-// ---- columns ------------------------------------------------------------------------------------
-
-static void take_tensor(const SbKernelColumn *column, const void *const *rows, int64_t count,
-                        char *to) {
-    size_t bytes = (size_t)column->elements * column->size;
-    for (int64_t i = 0; i < count; i++) {
-        const SbList *list = (const void *)((const char *)rows[i] + column->offset);
-        memcpy(to + (size_t)i * bytes, list->ptr, bytes);
-    }
-}
-
-// A null has a value too: zeros.
-static void take_numbers(const SbKernelColumn *column, const void *const *rows, int64_t count,
-                         char *to, uint8_t *valid) {
-    size_t size = column->size;
-    for (int64_t i = 0; i < count; i++) {
-        const char *value = (const char *)rows[i] + column->offset;
-        bool there = !valid || value[size];
-        if (valid) valid[i] = there;
-        if (there) memcpy(to + (size_t)i * size, value, size);
-        else memset(to + (size_t)i * size, 0, size);
-    }
-}
-
-static void take_columns(const SbKernels *kernels, const void *const *rows,
-                         const GpuLaunch *launch) {
-    for (uint32_t i = 0; i < kernels->input_count; i++) {
-        const SbKernelColumn *column = &kernels->inputs[i];
-        if (column->elements) take_tensor(column, rows, launch->rows, launch->inputs[i]);
-        else take_numbers(column, rows, launch->rows, launch->inputs[i], launch->inputs_valid[i]);
-    }
-}
 
 // ---- launches -----------------------------------------------------------------------------------
 
@@ -62,7 +27,8 @@ static GpuResult launch_rows(SbTask *task, int64_t row, int64_t rows) {
     if (!state->launch) return gpu_lost(setup->gpu) ? GPU_LOST : GPU_BUSY;
     GpuLaunch *launch = state->launch;
     gpu_place(launch, stage_of(setup), rows);
-    take_columns(setup->stage->kernels, (const void *const *)task->input.entries + row, launch);
+    kernel_take_columns(setup->stage->kernels, (const void *const *)task->input.entries + row,
+                        launch);
     GpuResult result = gpu_run(launch, setup->params);
     if (result == GPU_DONE)
         task->kernel = (SbKernelRows){.first = row, .count = rows, .status = launch->status,

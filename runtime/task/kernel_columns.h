@@ -1,0 +1,12 @@
+// Kernel columns: columns out of entries, as kernels read them.
+#ifndef SBC_RUNTIME_TASK_KERNEL_COLUMNS_H
+#define SBC_RUNTIME_TASK_KERNEL_COLUMNS_H
+
+#include "runtime/abi/kernel.h"
+#include "runtime/device.h"
+
+// Fills launch->inputs and launch->inputs_valid from so many entries as the launch has rows.
+void kernel_take_columns(const SbKernels *kernels, const void *const *entries,
+                         const GpuLaunch *launch);
+
+#endif
