@@ -92,9 +92,10 @@ static void give_line(Line *line) {
     pthread_mutex_unlock(&gpu->lock);
 }
 
+// The first reason stays: others read it without the lock.
 static void note_lost(Gpu *gpu, const GpuLineAnswer *answer) {
     pthread_mutex_lock(&gpu->lock);
-    memcpy(gpu->why, answer->why, sizeof gpu->why);
+    if (!gpu->far_lost) memcpy(gpu->why, answer->why, sizeof gpu->why);
     gpu->far_lost = true;
     pthread_mutex_unlock(&gpu->lock);
 }
