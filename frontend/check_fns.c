@@ -143,11 +143,12 @@ static void check_body(Checker *checker, FnDecl *fn) {
 static bool is_carried(const Type *type, bool batch) {
     const Type *base = type_base(type);
     if (is_error(base)) return true;
+    if (type_is_half(base)) return false;
     if (!batch) return base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL;
     if (base->kind == TYPE_LIST) return is_carried(base->elem, batch);
     for (uint32_t i = 0; base->kind == TYPE_STRUCT && i < base->field_count; i++)
         if (!is_carried(base->fields[i].type, batch)) return false;
-    return base->kind <= TYPE_STRUCT && base->kind != TYPE_F16 && base->kind != TYPE_BF16;
+    return base->kind <= TYPE_STRUCT;
 }
 
 static bool extern_type(Checker *checker, const AstStmt *stmt, const Type *type,
@@ -158,8 +159,11 @@ static bool extern_type(Checker *checker, const AstStmt *stmt, const Type *type,
                         "an extern fn cannot take or give %s",
                         type_say(checker, type));
     report_label(checker, diag, written->span, "%s", type_say(checker, type));
-    report_fix(checker, diag, wide ? "pass values of other types"
-                                   : "pass a scalar, or text: str; or add `batch`");
+    if (type_is_half(type_base(type)))
+        report_fix(checker, diag, "take f32, which every value fits, and convert the result");
+    else
+        report_fix(checker, diag, wide ? "pass values of other types"
+                                       : "pass a scalar, or text: str; or add `batch`");
     return false;
 }
 

@@ -171,7 +171,7 @@ class Expressions(lambdas.Lambdas):
                 right = self.divisor(elem, depth)
             left = f"({left} {op} {right})" if self.chance(0.9) or right.startswith("[") else f"({right} {op} {left})"
         if elem in kinds.FLOATS and self.chance(0.3):
-            return f"{elem}(sqrt({left}))" if elem == "f32" else f"{self.pick(('sqrt', 'floor', 'exp'))}({left})"
+            return f"{elem}(sqrt({left}))" if elem != "f64" else f"{self.pick(('sqrt', 'floor', 'exp'))}({left})"
         return f"(-{left})" if self.chance(0.1) and elem[0] != "u" else left
 
     def any_tensor(self, fits, depth):
@@ -439,7 +439,7 @@ class Expressions(lambdas.Lambdas):
         if kind.startswith("timestamp"):
             name = "timestamp" if kind == "timestamp" else f"timestamp_{kind[10:-1]}"
             return f"{name}({self.unchecked(self.pick(('date', 'str', *kinds.TIMESTAMPS)), depth)})"
-        sources = {"str": ("i64", "f64", "f32", "bool", "date", "timestamp", "duration", "decimal(15,2)", "u8"),
+        sources = {"str": ("i64", "f64", "f32", "f16", "bf16", "bool", "date", "timestamp", "duration", "decimal(15,2)", "u8"),
                    "date": ("str", "timestamp", "timestamp[s]"), "duration": ("str", "i64"),
                    "bytes": ("str",), "json": ("str",)}
         numbers = (*kinds.INTEGERS, *kinds.FLOATS, "str", "decimal(15,2)")

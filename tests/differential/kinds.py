@@ -9,11 +9,12 @@ import json
 INTEGERS = {"i8": (-2**7, 2**7 - 1), "i16": (-2**15, 2**15 - 1), "i32": (-2**31, 2**31 - 1),
             "i64": (-2**63, 2**63 - 1), "u8": (0, 2**8 - 1), "u16": (0, 2**16 - 1),
             "u32": (0, 2**32 - 1), "u64": (0, 2**64 - 1)}
-FLOATS = ("f32", "f64")
+FLOATS = ("f16", "bf16", "f32", "f64")
+HALVES = FLOATS[:2]
 DECIMALS = ("decimal(5,2)", "decimal(15,2)", "decimal(18,6)", "decimal(38,0)", "decimal(38,10)",
             "decimal(3,3)")
 TIMESTAMPS = ("timestamp[s]", "timestamp[ms]", "timestamp", "timestamp[ns]")
-ELEMENTS = ("f32", "f32", "f64", "i32", "i64", "u8", "bool", *INTEGERS)
+ELEMENTS = ("f32", "f32", "f64", "f16", "bf16", "i32", "i64", "u8", "bool", *INTEGERS)
 SHAPES = ((3,), (2, 3), (3,), (1, 3), (2, 1), (2, 2, 3), (20,), (67,))
 TIMES = ("date", "duration", *TIMESTAMPS)
 SCALARS = ("bool", *INTEGERS, *FLOATS, *DECIMALS, "str", "bytes", *TIMES)
@@ -174,6 +175,8 @@ def canonical(random, kind, hostile=False):
         return str(integer(random, kind))
     if kind == "f64":
         return float_text(random)
+    if kind in HALVES:
+        return random.choice(("0.5", "-1.25", "3.0", "0.1", "100.0", "2049", "65504", "1e-7", "0.0", "-0.0", "1.0004883"))
     if kind == "f32":
         return random.choice(("0.5", "-1.25", "3.0", "0.1", "100.0", "16777217.0", "3.0e38", "1e-40"))
     if kind.startswith("decimal"):
@@ -277,8 +280,8 @@ def literal(random, kind):
         text = float_text(random)
         text = text if "." in text or "e" in text else text + ".0"
         return f"({text})" if text.startswith("-") else text
-    if kind == "f32":
-        return f"f32({random.choice(('0.5', '1.25', '-3.0', '100.0', '0.0'))})"
+    if kind in ("f32", *HALVES):
+        return f"{kind}({random.choice(('0.5', '1.25', '-3.0', '100.0', '0.0'))})"
     if kind.startswith("decimal"):
         precision, scale = digits_of(kind)
         whole = random.randint(0, 10 ** min(precision - scale, 4) - 1)

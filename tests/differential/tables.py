@@ -309,7 +309,7 @@ def text(random, sizes):
 # By kind: the type that an npy file says, and how Python packs a value.
 NPY = {"bool": ("|b1", "?"), "i8": ("|i1", "b"), "i16": ("i2", "h"), "i32": ("i4", "i"), "i64": ("i8", "q"),
        "u8": ("|u1", "B"), "u16": ("u2", "H"), "u32": ("u4", "I"), "u64": ("u8", "Q"),
-       "f32": ("f4", "f"), "f64": ("f8", "d")}
+       "f16": ("f2", "e"), "f32": ("f4", "f"), "f64": ("f8", "d")}
 
 
 class NpyTable(Table):
@@ -341,8 +341,9 @@ def npy_value(random, kind, order):
     letter = NPY[kind][1]
     if kind == "bool":
         value = random.random() < 0.5
-    elif kind in ("f32", "f64"):
-        value = random.choice((0.0, -0.0, 1.5, float("nan"), float("inf"), random.randint(-99, 99), random.gauss(0, 1e6)))
+    elif kind in kinds.FLOATS:
+        value = random.choice((0.0, -0.0, 1.5, float("nan"), float("inf"), random.randint(-99, 99),
+                               random.gauss(0, 1e4 if kind == "f16" else 1e6)))
     else:
         bits = 8 * struct.calcsize("<" + letter)
         low, high = (0, 2 ** bits - 1) if kind[0] == "u" else (-2 ** (bits - 1), 2 ** (bits - 1) - 1)
