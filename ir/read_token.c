@@ -367,7 +367,7 @@ static Const read_const(Reader *reader, const Type *base, int depth) {
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
         return (Const){.u = (uint64_t)read_whole(reader, 0, half * 2 - 1)};
     case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
-        return (Const){.f = read_float(reader)};
+        return (Const){.f = type_round(base, read_float(reader))};
     case TYPE_DECIMAL:
         return (Const){
             .decimal = read_whole(reader, -(__int128)decimal_max, (__int128)decimal_max)};

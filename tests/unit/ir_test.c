@@ -169,6 +169,16 @@ static void the_printed_form_is_the_written_one(void) {
     arena_free(arena);
 }
 
+static void constants_are_values_of_their_type(void) {
+    Arena *arena = arena_new();
+    Graph *graph = read_text(arena, TEXT("param k : f16 {\n    $0 = const f16 0.1\n"
+                                         "    value $0\n}\n"));
+    CHECK(graph != nullptr);
+    const char *text = graph ? text_c(arena, print_text(arena, graph)) : "";
+    CHECK_SAYS(strstr(text, "const f16 0.0999755859375"), "%s", text);
+    arena_free(arena);
+}
+
 static void errors_name_the_place(void) {
     static const struct { const char *text, *error, *rest;
     } wrong[] = {
@@ -287,6 +297,7 @@ static const UnitTest tests[] = {
     {"what_is_printed_is_read_back", what_is_printed_is_read_back},
     {"every_pass_leaves_a_good_graph", every_pass_leaves_a_good_graph},
     {"the_printed_form_is_the_written_one", the_printed_form_is_the_written_one},
+    {"constants_are_values_of_their_type", constants_are_values_of_their_type},
     {"errors_name_the_place", errors_name_the_place},
     {"a_formatted_text_ends_with_nul", a_formatted_text_ends_with_nul},
     {"the_manual_has_the_tables_of_operators", the_manual_has_the_tables_of_operators},
