@@ -49,7 +49,7 @@ static const char *const formats[] = {
     [TYPE_BOOL] = "b",
     [TYPE_I8] = "c", [TYPE_I16] = "s", [TYPE_I32] = "i", [TYPE_I64] = "l",
     [TYPE_U8] = "C", [TYPE_U16] = "S", [TYPE_U32] = "I", [TYPE_U64] = "L",
-    [TYPE_F32] = "f", [TYPE_F64] = "g",
+    [TYPE_F16] = "e", [TYPE_F32] = "f", [TYPE_F64] = "g",
     [TYPE_STR] = "u", [TYPE_BYTES] = "z", [TYPE_JSON] = "u",
     [TYPE_DATE] = "tdD", [TYPE_DURATION] = "tDu",
     [TYPE_LIST] = "+l", [TYPE_STRUCT] = "+s",

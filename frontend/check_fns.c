@@ -139,21 +139,25 @@ static void check_body(Checker *checker, FnDecl *fn) {
     checker->graph = graph;
 }
 
-// What the C interface carries by value: no decimals, lists, structs. Batches carry these too.
-static bool is_carried(const Type *type, bool batch) {
+// What a function takes and gives: by value in C, in arrays of Arrow, or in Python.
+typedef enum Carrier { BY_VALUE, BY_ARROW, BY_PYTHON } Carrier;
+
+// By value go no decimals, lists and structs. Arrow has a code for f16, and Python no arrays of it.
+static bool is_carried(const Type *type, Carrier by) {
     const Type *base = type_base(type);
     if (is_error(base)) return true;
-    if (type_is_half(base)) return false;
-    if (!batch) return base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL;
-    if (base->kind == TYPE_LIST) return is_carried(base->elem, batch);
+    if (type_is_half(base)) return base->kind == TYPE_F16 && by == BY_ARROW;
+    if (by == BY_VALUE) return base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL;
+    if (base->kind == TYPE_LIST) return is_carried(base->elem, by);
     for (uint32_t i = 0; base->kind == TYPE_STRUCT && i < base->field_count; i++)
-        if (!is_carried(base->fields[i].type, batch)) return false;
+        if (!is_carried(base->fields[i].type, by)) return false;
     return base->kind <= TYPE_STRUCT;
 }
 
 static bool extern_type(Checker *checker, const AstStmt *stmt, const Type *type,
                         const AstType *written) {
-    bool wide = stmt->per_batch || stmt->python, fine = is_carried(type, wide);
+    Carrier by = stmt->python ? BY_PYTHON : stmt->per_batch ? BY_ARROW : BY_VALUE;
+    bool fine = is_carried(type, by);
     if (fine || !written) return fine;
     Diag *diag = report(checker, DIAG_EXTERN_TYPE, written->span,
                         "an extern fn cannot take or give %s",
@@ -162,8 +166,8 @@ static bool extern_type(Checker *checker, const AstStmt *stmt, const Type *type,
     if (type_is_half(type_base(type)))
         report_fix(checker, diag, "take f32, which every value fits, and convert the result");
     else
-        report_fix(checker, diag, wide ? "pass values of other types"
-                                       : "pass a scalar, or text: str; or add `batch`");
+        report_fix(checker, diag, by != BY_VALUE ? "pass values of other types"
+                                  : "pass a scalar, or text: str; or add `batch`");
     return false;
 }
 

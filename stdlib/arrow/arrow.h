@@ -1,7 +1,7 @@
 // The structs of the Arrow C Data Interface (arrow.apache.org/docs/format/CDataInterface.html),
 // and values of the language as such arrays.
 //
-//   bool b        i8 i16 i32 i64  c s i l      u8 u16 u32 u64  C S I L     f32 f64  f g
+//   bool b        i8 i16 i32 i64  c s i l      u8 u16 u32 u64  C S I L     f16 f32 f64  e f g
 //   str json u    bytes z         date tdD     timestamp tss: tsm: tsu: tsn: and UTC
 //   duration tDu  decimal(p,s) d:p,s           [T] +l          {a: T} +s
 //
