@@ -253,6 +253,7 @@ static Val sink_constant(Emit *e, OpId id) {
                   format->header ? format->header(e, &op->sink) : TEXT(""));
     part_add_text(e, &parts, offsetof(SbSink, shape), op->sink.shape);
     PART(&parts, SbSink, quote, byte(e, (uint8_t)op->sink.options.csv.quote));
+    PART(&parts, SbSink, apart, byte(e, op->sink.options.apart));
     PART(&parts, SbSink, columns, sink_fields(e, &op->sink));
     PART(&parts, SbSink, column_count, emit_i32(e, op->sink.column_count));
     return parts_struct(e, &parts, sizeof(SbSink));

@@ -67,6 +67,7 @@ static const struct {
     {"bytes", FORMAT_OPTION_BYTES},         {"files", FORMAT_OPTION_FILES},
     {"encoding", FORMAT_OPTION_ENCODING},   {"skip", FORMAT_OPTION_SKIP},
     {"missing", FORMAT_OPTION_MISSING},     {"thousands", FORMAT_OPTION_THOUSANDS},
+    {"stacked", FORMAT_OPTION_STACKED},
 };
 
 typedef struct OptionCheck {
@@ -203,6 +204,10 @@ static void set_option(OptionCheck *check, FormatOption id, const AstArg *arg) {
     case FORMAT_OPTION_SKIP: skip_option(check, arg); break;
     case FORMAT_OPTION_THOUSANDS: thousands_option(check, arg); break;
     case FORMAT_OPTION_MISSING: missing_option(check, arg); break;
+    case FORMAT_OPTION_STACKED:
+        if (constant_option(check, arg, kind_type(check->checker, TYPE_BOOL), &value))
+            file->apart = value.i == 0;
+        break;
     case FORMAT_OPTION_ROW_MAX:
         file->row_max = count_option(check, arg, "a number of bytes above zero", "16MiB");
         break;

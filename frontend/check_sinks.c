@@ -1,6 +1,8 @@
 // write FORMAT(...): where rows go; and that no file is written twice, or read and written.
 #include "frontend/checker.h"
 
+#include "ir/walk.h"
+
 void note_sink_path(Checker *checker, const FileUse *use, Span span) {
     Const value;
     typeof(*checker->sinks) sink = {.shape = use->shape, .span = span, .id = use->path};
@@ -25,8 +27,29 @@ static uint32_t sort_by_key(Checker *checker, Flow *flow, ExprId key, StepId ste
     return last;
 }
 
+// Where a format takes a certain number of columns: those that only say to which file a row goes.
+// They are the ones in the braces of the path, if the others are as many.
+static const bool *names_of_files(Checker *checker, const Op *op, const FileUse *use) {
+    const FormatColumns *takes = &format_info(use->format)->write_columns;
+    bool *names = arena_new_array(checker->arena, bool, op->column_count + 1);
+    bool *none = arena_new_array(checker->arena, bool, op->column_count + 1);
+    uint32_t others = op->column_count;
+    if (!takes->count || expr_is_none(use->key)) return none;
+    Walk walk = walk_make(checker->graph);
+    walk_start(&walk);
+    walk_add(&walk, use->key);
+    for (ExprId id; walk_next(&walk, &id);) {
+        const Expr *x = graph_at(checker->graph, id);
+        if (x->op != EXPR_COLUMN || x->index >= op->column_count || names[x->index]) continue;
+        names[x->index] = true;
+        others--;
+    }
+    return others == takes->count ? names : none;
+}
+
 void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Span span) {
     ExprId key = EXPR_NONE;
+    const bool *names = names_of_files(checker, graph_op_at(checker->graph, flow.op), use);
     if (!expr_is_none(use->key)) {
         uint32_t last = sort_by_key(checker, &flow, use->key, step, span);
         key = graph_column(checker->graph, 0, last, kind_type(checker, TYPE_STR), span);
@@ -39,7 +62,7 @@ void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Sp
                         .shape = use->shape, .options = use->options};
     op->sink.columns = arena_new_array(checker->arena, SinkColumn, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        if (columns[i].hidden || is_error(columns[i].type)) continue;
+        if (columns[i].hidden || is_error(columns[i].type) || names[i]) continue;
         ExprId value = graph_column(checker->graph, 0, i, columns[i].type, span);
         op->sink.columns[op->sink.column_count++] =
             (SinkColumn){.name = columns[i].name, .value = value, .spelling = EXPR_NONE};
@@ -52,11 +75,17 @@ static bool writable(Checker *checker, Flow flow, const FileUse *use, Span span)
     const FormatColumns *takes = &format_info(use->format)->write_columns;
     if (!takes->words || flow.broken) return true;
     const Op *op = graph_op_at(checker->graph, flow.op);
-    bool counted = !takes->count || op->column_count == takes->count;
+    const bool *names = names_of_files(checker, op, use);
+    uint32_t count = 0;
     const Column *bad = nullptr;
-    for (uint32_t i = 0; counted && !bad && i < op->column_count; i++)
-        if (!is_error(op->columns[i].type) && !takes->fits(op->columns[i].type))
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        if (names[i]) continue;
+        count++;
+        if (!bad && !is_error(op->columns[i].type) && !takes->fits(op->columns[i].type))
             bad = &op->columns[i];
+    }
+    bool counted = !takes->count || count == takes->count;
+    if (!counted) bad = nullptr;
     if (counted && !bad) return true;
     Diag *diag = report(checker, DIAG_SINK_COLUMNS, span, "%s takes %s", use->name->name,
                         takes->words);

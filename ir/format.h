@@ -45,6 +45,7 @@ typedef enum FormatOption : unsigned {
     FORMAT_OPTION_SKIP = 1u << 11,
     FORMAT_OPTION_THOUSANDS = 1u << 12,
     FORMAT_OPTION_MISSING = 1u << 13,
+    FORMAT_OPTION_STACKED = 1u << 14,
 } FormatOption;
 
 // How rows come into a stage.

@@ -69,6 +69,7 @@ typedef struct FileOptions {
     ExprId     row_max;      // The most bytes of a row: i64 over parameters.
     ExprId     bytes;        // Sinks: the bytes of a part, i64.
     ExprId     files;        // Sinks: the most files of an output by key, i64.
+    bool       apart;        // Sinks of npy: each file is the array of one row (stacked = false).
 } FileOptions;
 
 enum : int64_t { SINK_FILES_MAX = 10'000 };  // Of an output by key that says nothing of it.

@@ -296,6 +296,7 @@ static void print_options(Printer *to, const FileOptions *options) {
     print_use_line(to, "row_max", options->row_max);
     print_use_line(to, "bytes", options->bytes);
     print_use_line(to, "files", options->files);
+    if (options->apart) text_buf_add(to->buf, TEXT("    apart\n"));
 }
 
 static const Type *row_type(const Graph *graph, const SourceOp *source) {

@@ -172,6 +172,7 @@ static bool read_option(Block *block, FileOptions *options) {
     else if (reader_accept(reader, "row_max")) options->row_max = read_use(block);
     else if (reader_accept(reader, "bytes")) options->bytes = read_use(block);
     else if (reader_accept(reader, "files")) options->files = read_use(block);
+    else if (reader_accept(reader, "apart")) options->apart = true;
     else return false;
     return true;
 }

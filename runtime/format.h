@@ -84,10 +84,11 @@ struct SbWriter {
     int64_t (*rows_end)(const SbSink *what, SbStr rows, int64_t count);
     // A header that is known when all rows of a part are. `finish` makes the header_bytes of a part
     // with `body` bytes of rows. The header is written last, before the part is synced, and counts
-    // for the checksum. Such an output is a plain file or a folder of plain files. Null:
-    // SbSink.header.
+    // for the checksum. Such an output is a plain file or a folder of plain files. False: a file
+    // cannot have so many rows. Null: SbSink.header.
     int64_t header_bytes;
-    void (*finish)(const SbSink *what, int64_t body, char *header);
+    bool (*finish)(const SbSink *what, const char *path, int64_t body, char *header,
+                   Trouble *trouble);
 };
 
 #endif

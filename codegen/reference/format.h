@@ -47,7 +47,7 @@ typedef struct FormatReference {
     bool        cuts_rows;
     // The header of a part with these rows, to stand in front of them; null: see `header`. Such an
     // output is no stream and not compressed.
-    void (*finish)(Job *job, const Op *op, Text rows, TextBuf *header);
+    void (*finish)(Job *job, const Op *op, Text path, Text rows, TextBuf *header);
     size_t      finish_bytes;  // That it makes.
 } FormatReference;
 

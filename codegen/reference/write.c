@@ -274,7 +274,8 @@ static void clear_folder(Job *job, Text folder) {
 // The header that is known when the rows are.
 static void finish_part(Job *job, const Op *op, Part *part) {
     TextBuf whole = {0};
-    format_reference(op->sink.format)->finish(job, op, text_buf_view(&part->text), &whole);
+    format_reference(op->sink.format)->finish(job, op, part->path, text_buf_view(&part->text),
+                                                  &whole);
     text_buf_add(&whole, text_buf_view(&part->text));
     text_buf_free(&part->text);
     part->text = whole;

@@ -46,6 +46,7 @@ typedef struct SbSink {
     SbStr    shape;         // An output by key: how the key is written, which follows the path in
                             // the names of its files. Empty: it is none.
     char     quote;         // Formats with a dialect: 0 for none.
+    uint8_t  apart;         // Each file is one row (FileOptions.apart).
     const SbField *columns; // Names and types; offsets mean nothing.
     uint32_t column_count;
 } SbSink;

@@ -354,7 +354,9 @@ static bool seal_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     SinkPart *part = last_part(sink);
     part->header = malloc((size_t)writer->header_bytes);
     if (!part->header) return no_memory(sink, trouble);
-    writer->finish(sink->what, offset - writer->header_bytes, part->header);
+    if (!writer->finish(sink->what, part->file.path, offset - writer->header_bytes, part->header,
+                        trouble))
+        return false;
     sink->offset = 0;
     bool good = add_extent(sink, part->header, writer->header_bytes, extents, trouble);
     sink->offset = offset;

@@ -33,7 +33,7 @@ const FormatInfo format_info_npy = {
     .reads = true,
     .writes = true,
     .input = FORMAT_SCANNED,
-    .write_options = FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES,
+    .write_options = FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES | FORMAT_OPTION_STACKED,
     .row = FORMAT_ROW_DECLARED,
     .row_of = row_of,
     .read_columns = {.count = 1, .fits = fits, .words = "a value of npy",

@@ -29,6 +29,7 @@ static const NpyType npy_types[] = {
 enum { NPY_TYPES = sizeof npy_types / sizeof *npy_types };
 
 enum : int64_t { NPY_HEADER_MAX = 1 << 20 };  // Bytes of a header that anybody writes.
+enum : int64_t { NPY_ONE_ROW = -1 };           // In place of a number of rows.
 enum { NPY_WRITTEN = 128, NPY_WORDS = 256 };  // Bytes of a header of ours; of what is said of one.
 // The NaN that is written: that of numpy.
 static inline uint64_t npy_nan(const NpyType *type) {
@@ -131,6 +132,20 @@ static inline bool npy_same(const NpyRow *a, const NpyRow *b) {
            memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
+// Is the file made of such rows? One whose array is as a row is, without a dimension for rows, is
+// one row.
+static inline bool npy_has_rows(NpyHeader *header, const NpyRow *wanted) {
+    const NpyRow *row = &header->row;
+    if (npy_same(row, wanted)) return true;
+    if (row->type != wanted->type || row->rank + 1 != wanted->rank ||
+        header->rows != (int64_t)wanted->shape[0] ||
+        memcmp(row->shape, wanted->shape + 1, row->rank * sizeof *row->shape) != 0)
+        return false;
+    header->row = *wanted;
+    header->rows = 1;
+    return true;
+}
+
 // "f32[2, 3]", as a type is written.
 static inline const char *npy_row_name(const NpyRow *row, char name[NPY_WORDS]) {
     int len = snprintf(name, NPY_WORDS, "%s", row->type->name);
@@ -193,11 +208,12 @@ static inline bool npy_entry(NpyText *text, NpyHeader *header, unsigned *seen) {
     }
     if (which == 2) {
         dimensions = npy_shape(text, header);
-        if (dimensions == 0 || dimensions > NPY_RANK_MAX + 1)
+        if (dimensions == 0) header->rows = 1;
+        if (dimensions > NPY_RANK_MAX + 1)
             snprintf(header->wrong, NPY_WORDS, "has %d dimensions: the first one counts the rows, "
                      "and a row has up to %d", dimensions, NPY_RANK_MAX);
         else if (dimensions > 0) header->row.rank = (uint32_t)dimensions - 1;
-        return !header->wrong[0] && dimensions > 0;
+        return !header->wrong[0] && dimensions >= 0;
     }
     if (npy_take(text, "[")) {
         snprintf(header->wrong, NPY_WORDS, "has values of several fields");
@@ -269,15 +285,20 @@ static inline bool npy_whole(NpyHeader *header, int64_t size) {
 }
 
 // The header of a file with so many rows: version 1, NPY_WRITTEN bytes, the first value aligned.
+// NPY_ONE_ROW: of one row, without a dimension for rows.
 static inline void npy_write(const NpyRow *row, int64_t rows, char header[NPY_WRITTEN]) {
     char text[NPY_WRITTEN];
     const NpyType *type = row->type;
     int len = snprintf(text, sizeof text,
-                       "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%lld,",
-                       type->size == 1 ? '|' : '<', type->letter, type->size, (long long)rows);
+                       "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (",
+                       type->size == 1 ? '|' : '<', type->letter, type->size);
+    bool stacked = rows != NPY_ONE_ROW;
+    if (stacked) len += snprintf(text + len, sizeof text - (size_t)len, "%lld", (long long)rows);
     for (uint32_t i = 0; i < row->rank; i++)
-        len += snprintf(text + len, sizeof text - (size_t)len, i ? ", %u" : " %u", row->shape[i]);
-    len += snprintf(text + len, sizeof text - (size_t)len, "), }");
+        len += snprintf(text + len, sizeof text - (size_t)len, i || stacked ? ", %u" : "%u",
+                        row->shape[i]);
+    len += snprintf(text + len, sizeof text - (size_t)len,
+                    row->rank + stacked == 1 ? ",), }" : "), }");
     memset(header, ' ', NPY_WRITTEN);
     memcpy(header, "\x93NUMPY\1\0", 8);
     header[8] = (char)(NPY_WRITTEN - 10);

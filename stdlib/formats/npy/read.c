@@ -39,7 +39,7 @@ static bool header(const Source *source, SourceFile *file, SbStr front, Trouble 
     SbStr column = source->what->columns[0].name;
     if (!npy_read(front.ptr, front.len, &found)) return is_wrong(file, &found, trouble);
     NpyRow wanted = row_of(source);
-    if (!npy_same(&found.row, &wanted)) {
+    if (!npy_has_rows(&found, &wanted)) {
         char has[NPY_WORDS], wants[NPY_WORDS];
         npy_row_name(&found.row, has);
         trouble_set(trouble, TROUBLE_HEADER, "'%s' has values of type %s, and column '%.*s' is %s",

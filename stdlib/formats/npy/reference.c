@@ -22,7 +22,7 @@ static void open_npy(FileRows *rows) {
     char has[NPY_WORDS], wants[NPY_WORDS];
     if (!npy_read(text.at, (int64_t)text.len, header)) {
         is_wrong(rows, header);
-    } else if (!npy_same(&header->row, &wanted)) {
+    } else if (!npy_has_rows(header, &wanted)) {
         job_fail(rows->job, JOB_HEADER, "'%.*s' has values of type %s, and column '%.*s' is %s",
                  TEXT_ARG(rows->path), npy_row_name(&header->row, has), TEXT_ARG(column),
                  npy_row_name(&wanted, wants));
@@ -96,11 +96,14 @@ static int32_t put_row(Job *, const Op *, uint32_t, const Cell *cell, TextBuf *b
     return SB_OK;
 }
 
-static void put_header(Job *job, const Op *op, Text rows, TextBuf *header) {
+static void put_header(Job *job, const Op *op, Text path, Text rows, TextBuf *header) {
     char bytes[NPY_WRITTEN];
     const Expr *value = graph_at(job->graph, op->sink.columns[0].value);
     NpyRow row = row_of(value->type);
-    npy_write(&row, (int64_t)rows.len / npy_width(&row), bytes);
+    int64_t count = (int64_t)rows.len / npy_width(&row);
+    if (op->sink.options.apart && count != 1)
+        job_fail(job, JOB_ONE_ROW, "'%.*s' gets %lld rows", TEXT_ARG(path), (long long)count);
+    npy_write(&row, op->sink.options.apart ? NPY_ONE_ROW : count, bytes);
     text_buf_add(header, (Text){bytes, sizeof bytes});
 }
 

@@ -57,9 +57,13 @@ static int64_t rows_end(const SbSink *what, SbStr rows, int64_t count) {
     return count < rows.len / width_of(what) ? count * width_of(what) : rows.len;
 }
 
-static void finish(const SbSink *what, int64_t body, char *header) {
+static bool finish(const SbSink *what, const char *path, int64_t body, char *header,
+                   Trouble *trouble) {
     NpyRow row = row_of(what);
-    npy_write(&row, body / npy_width(&row), header);
+    int64_t rows = body / npy_width(&row);
+    npy_write(&row, what->apart ? NPY_ONE_ROW : rows, header);
+    if (!what->apart || rows == 1) return true;
+    return trouble_set(trouble, TROUBLE_ONE_ROW, "'%s' gets %lld rows", path, (long long)rows);
 }
 
 const SbWriter sb_writer_npy = {
