@@ -121,6 +121,7 @@ pub fn build(b: *std.Build) void {
     const embedded = b.addWriteFiles();
     _ = embedded.addCopyFile(b.path("stdlib/functions.decl"), "functions.decl");
     _ = embedded.addCopyFile(b.path("codegen/cuda/device.cuh"), "device.cuh");
+    _ = embedded.addCopyFile(b.path("codegen/cuda/group.cuh"), "group.cuh");
     _ = embedded.addCopyFile(b.path("stdlib/number/math_lanes.h"), "math_lanes.h");
     _ = embedded.addCopyFile(b.path("stdlib/number/math_f32.h"), "math_f32.h");
     _ = embedded.addCopyFile(b.path("stdlib/number/half.h"), "half.h");

@@ -308,9 +308,14 @@ void stage_loop_entries(Emit *e) {
     if (stage_has_kernels(e, s->stage) && !s->asks) {
         Block judged = emit_block(e, "judged_row");
         kernels_ask(e, loop.number, judged);
-        s->by_kernel = true;
-        push_entry(e, entries, nullptr, &loop);
-        s->by_kernel = false;
+        if (stage_kernel_groups(e, s->stage)) {
+            emit_jump(e, loop.next);
+            loop.next = kernel_groups_next(e, loop.next);
+        } else {
+            s->by_kernel = true;
+            push_entry(e, entries, nullptr, &loop);
+            s->by_kernel = false;
+        }
         emit_at(e, judged);
     }
     push_entry(e, entries, right, &loop);

@@ -268,8 +268,7 @@ uint32_t group_agg_count(const Emit *e, const Breaker *breaker) {
     return op->kind == OP_GROUP ? op->group.agg_count : 0;
 }
 
-// The entry of the row's group, made if it is not there.
-static Val find_group(Emit *e, GroupRow *row, Val groups) {
+Val group_find(Emit *e, GroupRow *row, Val groups) {
     Probe probe = {.groups = groups, .hash = row->hash};
     emit_probe(e, &probe, row_equals, row);
     Block join = emit_block(e, "group");
@@ -293,17 +292,26 @@ static Val find_only_group(Emit *e, GroupRow *row, Val groups) {
     Val known = emit_load(e, e->ptr, slot, "known");
     emit_branch_likely(e, LLVMBuildNot(e->b, emit_is_nullptr(e, known), ""), have, find);
     emit_at(e, find);
-    Val found = find_group(e, row, groups);
+    Val found = group_find(e, row, groups);
     emit_store(e, found, slot);
     emit_jump(e, have);
     emit_at(e, have);
     return emit_load(e, e->ptr, slot, "group");
 }
 
+void group_lower_order(Emit *e, Val entry, Val order) {
+    Val before = emit_load_at(e, e->i64, entry, offsetof(SbEntry, order), "");
+    Val earlier = LLVMBuildICmp(e->b, LLVMIntULT, order, before, "");
+    emit_store_at(e, LLVMBuildSelect(e->b, earlier, order, before, ""), entry,
+                  offsetof(SbEntry, order));
+}
+
 void group_add_row(Emit *e, GroupRow *row, Val groups, Block next) {
     const Breaker *breaker = row->breaker;
     const Op *op = graph_op_at(e->graph, breaker->op);
-    Val entry = breaker->key_count ? find_group(e, row, groups) : find_only_group(e, row, groups);
+    Val entry = breaker->key_count ? group_find(e, row, groups) : find_only_group(e, row, groups);
+    if (e->stage && stage_kernel_groups(e, e->stage->stage))
+        group_lower_order(e, entry, row->order);
     size_t depth = part_depth(e);
     for (uint32_t i = 0; i < group_agg_count(e, breaker); i++) {
         if (!plan_owns_state(breaker, i)) continue;
@@ -361,7 +369,7 @@ Val terminal_only_group(Emit *e, uint32_t terminal) {
                     .frame = frame_new(e, graph_op_at(e->graph, breaker->op), nullptr, nullptr),
                     .hash = emit_i64(e, 0),
                     .order = stage_next_order(e)};
-    return find_group(e, &row, e->stage->terminals[terminal]);
+    return group_find(e, &row, e->stage->terminals[terminal]);
 }
 
 void terminal_add_column(Emit *e, uint32_t terminal, uint32_t index, Val entry,
@@ -400,6 +408,17 @@ static Val entry_equals(Emit *e, void *self, Val entry) {
     return same ? same : emit_i1(e, true);
 }
 
+static void merge_counts(Emit *e, Val to, Val from) {
+    Val sum = LLVMBuildAdd(e->b, emit_load(e, e->i64, to, ""), emit_load(e, e->i64, from, ""), "");
+    emit_store(e, sum, to);
+}
+
+void group_merge_state(Emit *e, const Agg *agg, Val to, Val from) {
+    if (!agg->fn) return merge_counts(e, to, from);
+    Arg args[] = {arg(to), arg(from)};
+    emit_call(e, agg_symbol(e, agg, "merge"), e->type_void, args, countof(args));
+}
+
 static void merge_states(Emit *e, const Breaker *breaker, Val into, Val from) {
     const Op *op = graph_op_at(e->graph, breaker->op);
     Val call = LLVMGetParam(e->fn, 0);  // Before a part is.
@@ -410,9 +429,7 @@ static void merge_states(Emit *e, const Breaker *breaker, Val into, Val from) {
         Val to = emit_offset(e, into, breaker->state_offsets[i]);
         Val other = emit_offset(e, from, breaker->state_offsets[i]);
         if (!agg->fn) {
-            Val sum = LLVMBuildAdd(e->b, emit_load(e, e->i64, to, ""),
-                                   emit_load(e, e->i64, other, ""), "");
-            emit_store(e, sum, to);
+            merge_counts(e, to, other);
             continue;
         }
         Arg args[4];

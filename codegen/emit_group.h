@@ -27,6 +27,13 @@ uint32_t group_agg_count(const Emit *e, const Breaker *breaker);
 // Finds the row's group in the table or makes it, adds the row to its states, goes to `next`.
 void group_add_row(Emit *e, GroupRow *row, Val groups, Block next);
 
+// The entry of the row's group, made if it is not there: by hash, keys, columns and order.
+Val group_find(Emit *e, GroupRow *row, Val groups);
+// The group has a row of this order, before or after those that it has already.
+void group_lower_order(Emit *e, Val entry, Val order);
+// Adds the state at `from` to the one at `to`. Aggregates without AGG_CALL only.
+void group_merge_state(Emit *e, const Agg *agg, Val to, Val from);
+
 // ---- batches (emit_batch.c) ---------------------------------------------------------------------
 
 // A large table lies in no cache: each row would wait for its slot and then for its entry. So while

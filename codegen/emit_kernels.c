@@ -17,6 +17,11 @@ static const CodegenKernels *kernels_of(const Emit *e, const Stage *stage) {
 
 bool stage_has_kernels(const Emit *e, const Stage *stage) { return kernels_of(e, stage); }
 
+const CudaGroups *stage_kernel_groups(const Emit *e, const Stage *stage) {
+    const CodegenKernels *kernels = kernels_of(e, stage);
+    return kernels ? kernels->unit->kernels[0].groups : nullptr;
+}
+
 // ---- columns ------------------------------------------------------------------------------------
 
 typedef struct Columns {
@@ -91,6 +96,9 @@ static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, C
     part_add_text(e, &parts, offsetof(SbKernel, name), kernel->name);
     PART(&parts, SbKernel, elements, emit_i64(e, (int64_t)elements));
     PART(&parts, SbKernel, width, emit_i32(e, kernel->width));
+    const CudaGroups *groups = kernel->groups;
+    PART(&parts, SbKernel, lanes, emit_i32(e, groups ? groups->lanes : SB_KERNEL_LANES));
+    PART(&parts, SbKernel, groups, emit_int(e, e->i8, groups != nullptr));
     PART(&parts, SbKernel, blocks, emit_i32(e, kernel->blocks));
     PART(&parts, SbKernel, inputs, numbers(e, kernel->inputs, kernel->input_count, inputs));
     PART(&parts, SbKernel, input_count, emit_i32(e, (uint32_t)kernel->input_count));
@@ -107,6 +115,12 @@ static Val code_constant(Emit *e, const CudaPart *part) {
     PART(&parts, SbKernelCode, is_ptx, emit_int(e, e->i8, part->is_ptx));
     part_add_text(e, &parts, offsetof(SbKernelCode, bytes), part->bytes);
     return parts_struct(e, &parts, sizeof(SbKernelCode));
+}
+
+static int64_t groups_bytes(const CudaGroups *groups) {
+    if (!groups) return 0;
+    size_t slot = groups->words + 2;
+    return (int64_t)((groups->heads + groups->slots * slot) * sizeof(uint64_t));
 }
 
 Val stage_kernels(Emit *e, const Stage *stage) {
@@ -131,6 +145,7 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     PART(&parts, SbKernels, codes, emit_sequence(e, codes, code_count, "kernel_codes"));
     PART(&parts, SbKernels, code_count, emit_i32(e, code_count));
     PART(&parts, SbKernels, rows, emit_i64(e, stage->batch));
+    PART(&parts, SbKernels, groups_bytes, emit_i64(e, groups_bytes(unit->kernels[0].groups)));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbKernels)), "kernels");
 }
 
@@ -150,7 +165,14 @@ void kernels_ask(Emit *e, Val number, Block judged) {
     emit_at(e, fill);
     Val status = emit_callv(e, "sb_kernel_fill", e->i32, arg(e->task), arg(number));
     Val good = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_OK), "");
-    emit_branch_likely(e, good, there, e->stage->stop);
+    const CudaGroups *groups = stage_kernel_groups(e, e->stage->stage);
+    Block made = groups ? emit_block(e, "launched") : there;
+    emit_branch_likely(e, good, made, e->stage->stop);
+    if (groups) {
+        emit_at(e, made);
+        kernel_groups_take(e, groups);
+        emit_jump(e, there);
+    }
     emit_at(e, there);
     Val bytes = kernel_field(e, e->ptr, offsetof(SbKernelRows, status));
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, bytes, LLVMConstNull(e->ptr), ""), given,
@@ -160,7 +182,13 @@ void kernels_ask(Emit *e, Val number, Block judged) {
     emit_store_at(e, at, e->task, offsetof(SbTask, kernel) + offsetof(SbKernelRows, at));
     Val byte = emit_load(e, e->i8, emit_index(e, e->i8, bytes, at), "");
     Val clean = LLVMBuildICmp(e->b, LLVMIntEQ, byte, emit_int(e, e->i8, 0), "");
-    emit_branch_likely(e, clean, done, judged);
+    Block unclean = groups ? emit_block(e, "unclean") : judged;
+    emit_branch_likely(e, clean, done, unclean);
+    if (groups) {
+        emit_at(e, unclean);
+        kernel_groups_judge(e);
+        emit_jump(e, judged);
+    }
     emit_at(e, done);
 }
 

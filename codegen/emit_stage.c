@@ -231,14 +231,18 @@ static void skip_full_branch(Emit *e, Consumer consumer, Block after) {
     emit_at(e, takes);
 }
 
+bool stage_counts_in(const Emit *e, const Op *from, const Op *op) {
+    bool own = op->step.i == STEP_NONE.i || op->step.i == from->step.i;
+    return !own && e->plan->counts_in[op->step.i];
+}
+
 // The row comes into the consumer's step, where that is counted.
 static void count_in(Emit *e, const Op *from, Consumer consumer) {
     if (e->stage->asks) return;
     const Terminal *terminal = &e->stage->stage->terminals[consumer.terminal];
     const Op *op = consumer_op(e, consumer);
     bool edge = !consumer.op && plan_feeds_edge(e->plan, terminal);
-    bool own = op->step.i == STEP_NONE.i || op->step.i == from->step.i;
-    if (edge || own || !e->plan->counts_in[op->step.i]) return;
+    if (edge || !stage_counts_in(e, from, op)) return;
     stage_count(e, op->step, SB_IN, emit_i64(e, 1));
     StageEmit *s = e->stage;
     arena_push(e->arena, s->way, s->way_count, s->way_cap, op->step);

@@ -56,6 +56,8 @@ void stage_push(Emit *e, Frame *frame, Block next);
 // with a row that they keep.
 void stage_judge_filters(Emit *e, Frame *frame, uint32_t first, Block next);
 void stage_count(Emit *e, StepId step, SbCount kind, Val rows);
+// Does `op`, or its step, count the rows that come in from `from`?
+bool stage_counts_in(const Emit *e, const Op *from, const Op *op);
 Val  stage_next_order(Emit *e);      // Takes an order key.
 void stage_leave(Emit *e, SbStageStatus status);
 
@@ -72,6 +74,14 @@ Val   stage_kernels(Emit *e, const Stage *stage);  // The SbKernels; null: none.
 // Asks for what kernels give of the row, and says where it goes on: `judged` for rows that the CPU
 // judges. The builder goes on with the others.
 void  kernels_ask(Emit *e, Val number, Block judged);
+// The same of kernels that fill the groups of the stage: the builder goes on with rows that are in
+// them, or that a filter took out.
+const CudaGroups *stage_kernel_groups(const Emit *e, const Stage *stage);  // Null: there are none.
+// Before a launch, and where it has been made (emit_kernel_groups.c). `judged` rows go on at
+// the returned block, which leads to `next`.
+void  kernel_groups_take(Emit *e, const CudaGroups *groups);
+void  kernel_groups_judge(Emit *e);
+Block kernel_groups_next(Emit *e, Block next);
 bool  kernels_did(const Emit *e, const Op *op);    // As columns_did, of rows after a kernel.
 Value kernels_load(Emit *e, Frame *frame, uint32_t column);
 

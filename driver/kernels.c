@@ -186,6 +186,10 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKer
                          "            to judge rows\n",
                     row_bytes(kernel->inputs, kernel->input_count),
                     row_bytes(kernel->outputs, kernel->output_count));
+    if (kernel->groups)
+        text_buf_format(out, "        fills %u groups at most, %u of each block without waiting\n",
+                        kernel->groups->slots,
+                        kernel->groups->hot ? kernel->groups->hot : kernel->groups->slots);
     if (kernel->tiled)
         text_buf_format(out, "        puts lists together in shared memory, %u rows at a time\n",
                         SB_KERNEL_LANES);

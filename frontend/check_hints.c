@@ -164,7 +164,8 @@ static void check_timeout(Checker *checker, const AstStep *step, size_t first) {
 
 static bool computes(const AstStep *step) {
     switch (step->kind) {
-    case AST_WHERE: case AST_DERIVE: case AST_SELECT: return true;
+    case AST_WHERE: case AST_DERIVE: case AST_SELECT: case AST_GROUP: case AST_AGGREGATE:
+        return true;
     case AST_WITH: case AST_ON:
         for (uint32_t i = 0; i < step->step_count; i++)
             if (computes(&step->steps[i])) return true;
@@ -174,13 +175,14 @@ static bool computes(const AstStep *step) {
 }
 
 // What the steps of the block are meant for. Kernels compute what `where`, `derive` and `select`
-// say, so a block without them gives a GPU nothing to do.
+// say, and fill groups, so a block without them gives a GPU nothing to do.
 static void set_device(Checker *checker, Demand *demand, const AstStep *step) {
     demand->resources.on = text_is(step->device.text, "gpu") ? ON_GPU : ON_CPU;
     if (demand->resources.on == ON_CPU || computes(step)) return;
     Diag *diag = report(checker, DIAG_GPU, step->device.span,
                         "the block gives the GPU nothing to compute");
-    report_label(checker, diag, step->device.span, "no `where`, `derive` or `select` in it");
+    report_label(checker, diag, step->device.span,
+                 "no `where`, `derive`, `select`, `group` or `aggregate` in it");
     report_fix(checker, diag, "drop the block's head");
 }
 

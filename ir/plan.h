@@ -103,6 +103,7 @@ typedef struct KernelPart {
     uint32_t op_count;  // How many members, root first, none of which has two consumers.
     bool    *inputs;    // By column of the root: does a kernel read it?
     bool   **outputs;   // By member: of a PROJECT, which items a kernel gives to what follows.
+    bool     groups;    // A kernel fills the groups of the only terminal, and gives no columns.
     OpId     rest;      // The first step that the CPU does. OP_NONE: none.
     Text     reason;    // Why the CPU does `rest`.
 } KernelPart;
@@ -225,6 +226,20 @@ typedef struct KernelItem {
 // What kernels compute of a stage that begins with entries, which need not be one of the plan.
 KernelPart plan_kernel_part(const Plan *plan, const Stage *stage);
 KernelItem plan_kernel_item(const Plan *plan, const Stage *stage, uint32_t m, uint32_t column);
+
+// What a kernel keeps of an aggregate (plan_kernel_groups.c).
+typedef enum KernelAgg {
+    KERNEL_NO_AGG,
+    KERNEL_COUNT,     // How many rows.
+    KERNEL_SUM,       // Of whole numbers, and how many.
+    KERNEL_LEAST,     // The least whole number, and how many.
+    KERNEL_GREATEST,
+    KERNEL_BOOLS,     // How many are true, and how many are not.
+} KernelAgg;
+
+KernelAgg plan_kernel_agg(const Agg *agg);
+// The bits of a key that kernels group by; 0: they do not.
+uint32_t plan_kernel_bits(const Type *type);
 
 // How many members and terminals of the stage take the rows of `op`.
 uint32_t plan_consumer_count(const Graph *graph, const Stage *stage, OpId op);

@@ -112,14 +112,17 @@ static const char *why_not_node(const Graph *graph, const Expr *x) {
     return because_call;
 }
 
-static const char *why_not(Search *search, ExprId root) {
-    const Graph *graph = search->plan->graph;
+const char *plan_why_no_kernel(const Plan *plan, Walk *walk, ExprId root) {
     const char *reason = nullptr;
-    walk_start(&search->walk);
-    walk_add(&search->walk, root);
-    for (ExprId id; !reason && walk_next(&search->walk, &id);)
-        reason = why_not_node(graph, graph_at(graph, id));
+    walk_start(walk);
+    walk_add(walk, root);
+    for (ExprId id; !reason && walk_next(walk, &id);)
+        reason = why_not_node(plan->graph, graph_at(plan->graph, id));
     return reason;
+}
+
+static const char *why_not(Search *search, ExprId root) {
+    return plan_why_no_kernel(search->plan, &search->walk, root);
 }
 
 // ---- members ----
@@ -218,11 +221,41 @@ static bool mark_columns(Search *search, const Stage *stage) {
             useful |= graph_faults(plan->graph, id);
         }
     }
+    if (part->groups) return true;
     uint32_t last = part->op_count - 1;
     const Op *end = member(search, stage, last);
     for (uint32_t i = 0; last && i < end->column_count; i++)
         if (plan->usage.columns[end->id.i][i]) useful |= mark_output(search, stage, last, i);
     return useful;
+}
+
+// ---- groups ----
+
+static void mark_groups(Search *search, const Stage *stage) {
+    const Plan *plan = search->plan;
+    const Breaker *breaker = &plan->breakers[stage->terminals[0].index];
+    const Op *op = graph_op_at(plan->graph, breaker->op);
+    for (uint32_t k = 0; k < breaker->key_count; k++)
+        mark_inputs(search, stage, stage->op_count, breaker->keys[k]);
+    for (uint32_t i = 0; i < op->group.agg_count; i++) {
+        if (!plan_owns_state(breaker, i)) continue;
+        const Agg *agg = &op->group.aggs[i];
+        if (!expr_is_none(agg->where)) mark_inputs(search, stage, stage->op_count, agg->where);
+        for (uint32_t a = 0; a < agg->arg_count; a++)
+            mark_inputs(search, stage, stage->op_count, agg->args[a]);
+    }
+}
+
+// Where all members are by kernels, a kernel may fill the groups after them.
+static void take_groups(Search *search, const Stage *stage) {
+    if (!plan_ends_in_groups(search->plan, stage)) return;
+    const char *reason = plan_why_no_groups(search->plan, stage, &search->walk);
+    if (reason) {
+        end_part(search->part, stage->terminals[0].consumer, reason);
+        return;
+    }
+    search->part->groups = true;
+    mark_groups(search, stage);
 }
 
 // ---- stages ----
@@ -248,6 +281,7 @@ KernelPart plan_kernel_part(const Plan *plan, const Stage *stage) {
         goes_on = forks ? end_part(&part, next, because_fork)
                         : take_member(&search, graph_op_at(graph, next));
     }
+    if (part.op_count == stage->op_count) take_groups(&search, stage);
     bool useful = mark_columns(&search, stage);
     if (!useful && op_is_none(part.rest)) end_part(&part, stage->ops[0], because_nothing);
     if (!useful) part.op_count = 0;

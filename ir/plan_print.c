@@ -127,9 +127,10 @@ static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *end = &stage->terminals[i];
         bool reduces = stage->columns.op_count && stage->columns.reduces[i];
+        const char *how = stage->kernels.groups ? ", by kernels" : reduces ? ", by columns" : "";
         text_buf_format(buf, "    %%%u -> %s %u input %u%s\n", end->op.i,
                         end->is_sink ? "sink" : "breaker", end->index, end->input,
-                        reduces ? ", by columns" : "");
+                        how);
     }
     print_rest(buf, plan, stage);
 }
@@ -242,7 +243,8 @@ static void explain_kernels(TextBuf *buf, const Plan *plan, const Stage *stage) 
     const KernelPart *part = &stage->kernels;
     if (part->op_count) {
         text_buf_add(buf, TEXT("    kernels compute as far as "));
-        say_op(buf, plan, stage->ops[part->op_count - 1]);
+        say_op(buf, plan, part->groups ? stage->terminals[0].consumer
+                                       : stage->ops[part->op_count - 1]);
         text_buf_char(buf, '\n');
         explain_cost(buf, plan, stage);
     }

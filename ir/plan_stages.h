@@ -43,6 +43,14 @@ bool stages_would_wait(const Planner *planner, OpId from, uint32_t breaker);
 // is.
 bool stages_order(Planner *planner, const Maker *left, const Maker *right);
 
+// Why no kernel computes the expression over the columns that come in; null: one does
+// (plan_kernels.c).
+const char *plan_why_no_kernel(const Plan *plan, Walk *walk, ExprId root);
+// Do rows of the stage go into groups? (plan_kernel_groups.c)
+bool plan_ends_in_groups(const Plan *plan, const Stage *stage);
+// Why no kernel fills the groups of a stage whose members are all by kernels; null: one does.
+const char *plan_why_no_groups(const Plan *plan, const Stage *stage, Walk *walk);
+
 // Is the breaker a terminal of the stage?
 bool stages_feeds(const Stage *stage, uint32_t breaker);
 

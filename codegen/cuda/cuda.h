@@ -12,6 +12,7 @@
 //   i64 rows            how many rows it computes: rows times elements of a row stay below 2^31
 //   u8 *status          a byte for each row
 //   u8 *some            a byte for all of them
+//   u64 *groups         the table of a kernel that fills groups
 //   const T *, u8 *     by column that it reads; the second only where values may be null
 //   T *, u8 *           by column that it gives
 //   T                   by parameter of the job, in 8 bytes
@@ -32,6 +33,37 @@ typedef struct CudaColumn {
     bool        tile;  // Of a kernel over rows: a tensor of numbers that the row lists.
 } CudaColumn;
 
+// What a kernel that fills groups puts into its table, and what the job makes of it: numbers of 64
+// bits.
+//
+//   rows taken out, by filter    rows that are in groups    slot, slot, ...
+//
+// A slot has the key, the complement of the first row, and words (group.cuh). All is zero before
+// the launch. A slot whose first row is zero holds nothing. The parts of a key stand one after the
+// other, the last one in the lowest bits; the bit above the first one is set. A part that may be
+// null has its lowest bit set where it is not.
+typedef struct CudaKeyPart {
+    const Type *type;
+    uint32_t    bits;        // With the one for nulls.
+} CudaKeyPart;
+
+typedef struct CudaGroupAgg {
+    KernelAgg kind;
+    uint32_t  value, count;  // Words; of KERNEL_BOOLS how many are true, and how many are not.
+} CudaGroupAgg;
+
+typedef struct CudaGroups {
+    OpId          op;
+    uint32_t      heads;     // Numbers before the slots.
+    uint32_t      slots;     // A power of two.
+    uint32_t      words;
+    uint64_t      greatest;  // Bit i: of word i the greatest stays.
+    uint32_t      hot;       // Groups of a block for which each lane has words.
+    uint32_t      lanes;     // Of a block.
+    CudaKeyPart  *parts;     // By key.
+    CudaGroupAgg *aggs;      // By aggregate; of those that own no state KERNEL_NO_AGG.
+} CudaGroups;
+
 // What one launch does.
 typedef struct CudaKernel {
     Text        name;          // By its content: equal kernels have one name.
@@ -41,6 +73,7 @@ typedef struct CudaKernel {
     uint32_t    turn;          // How many such packs it loads before it computes.
     uint32_t    blocks;        // Of a launch at most, for each processor of the GPU.
     bool        tiled;         // Some outputs are put together in shared memory.
+    CudaGroups *groups;        // That it fills; null: it gives columns.
     CudaColumn *inputs;  size_t input_count, input_cap;
     CudaColumn *outputs; size_t output_count, output_cap;
     uint32_t   *params;  size_t param_count, param_cap;  // Numbers of the job's parameters.

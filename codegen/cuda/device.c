@@ -5,6 +5,10 @@ static const char device[] = {
 #embed <device.cuh>
 };
 
+static const char group[] = {
+#embed <group.cuh>
+};
+
 static const char lanes[] = {
 #embed <math_lanes.h>
 };
@@ -19,6 +23,7 @@ static const char half[] = {
 
 const CudaHeader cuda_headers[CUDA_HEADERS] = {
     {"codegen/cuda/device.cuh", {device, sizeof device}},
+    {"codegen/cuda/group.cuh", {group, sizeof group}},
     {"stdlib/number/math_lanes.h", {lanes, sizeof lanes}},
     {"stdlib/number/math_f32.h", {f32, sizeof f32}},
     {"stdlib/number/half.h", {half, sizeof half}},

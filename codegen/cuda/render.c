@@ -22,6 +22,7 @@ enum {
     // others have loaded one by one in the first cache. Blocks whose lanes wait for each other
     // come and go.
     BLOCKS_WHOLE = 8, BLOCKS_SINGLE = 4, BLOCKS_TILED = 64,
+    BLOCKS_GROUPS = 4,   // Whose lanes have words for groups: 48 KiB of each block.
 };
 
 static const Op *member_op(const CudaEmit *e, uint32_t m) {
@@ -178,6 +179,7 @@ static uint32_t turn_of(const CudaEmit *e) {
 
 static uint32_t blocks_of(const CudaEmit *e) {
     if (e->kernel->tiled) return BLOCKS_TILED;
+    if (e->kernel->groups && e->kernel->groups->hot) return BLOCKS_GROUPS;
     return e->reads ? BLOCKS_SINGLE : BLOCKS_WHOLE;
 }
 
@@ -202,6 +204,7 @@ static void print_arguments(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     text_buf_add(buf, TEXT("struct " CUDA_NAME "_args {\n    i64 rows;\n"
                            "    u8 *status, *some;\n"));
+    if (kernel->groups) text_buf_add(buf, TEXT("    u64 *groups;\n"));
     for (size_t i = 0; i < kernel->input_count; i++) print_pointer(e, buf, i, false);
     for (size_t i = 0; i < kernel->output_count; i++) print_pointer(e, buf, i, true);
     for (size_t i = 0; i < kernel->param_count; i++) {
@@ -238,11 +241,13 @@ static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     each_column(e->kernel, buf, INPUTS, ", const T x#");
     each_column(e->kernel, buf, OUTPUTS, ", T &y#");
     each_column(e->kernel, buf, TILES, ", T *y#");
+    if (e->kernel->groups) text_buf_add(buf, TEXT(", " CUDA_NAME "_groups &g"));
     text_buf_add(buf, TEXT(") {\n"));
     if (e->kernel->shape) cuda_print_own(buf, e->kernel->shape, e->kernel->width);
     if (e->has_far) text_buf_add(buf, TEXT("    u8 far = 0;\n"));
     text_buf_add(buf, text_buf_view(&e->body));
     text_buf_add(buf, TEXT("#line 1 \"kernel\"\n    return (0"));
+    if (e->kernel->groups) text_buf_add(buf, TEXT(" | bad"));
     text_buf_add(buf, text_buf_view(&item->judged));
     text_buf_format(buf, ") != 0%s;\n}\n\n", e->has_far ? " | far" : "");
 }
@@ -264,7 +269,7 @@ static void print_form(CudaEmit *e, TextBuf *buf, bool packed, const char *form)
     each_column(kernel, buf, INPUTS, packed ? ", x#[u].at[k]" : ", sb_read(a.x# + at)");
     each_column(kernel, buf, OUTPUTS, packed ? ", y#.at[k]" : ", a.y#[at]");
     each_column(kernel, buf, TILES, ", tile# + lane * N");
-    text_buf_add(buf, TEXT(")"));
+    text_buf_add(buf, kernel->groups ? TEXT(", g)") : TEXT(")"));
 }
 
 // One row by itself.
@@ -386,6 +391,7 @@ static void print_loop(CudaEmit *e, TextBuf *buf) {
                     e->dialect->first, e->dialect->step);
     text_buf_format(buf, "    const i32 count = (i32)(a.rows * %llu), whole = count / %u * %u;\n",
                     elements, kernel->width, kernel->width);
+    if (kernel->groups) cuda_print_groups_begin(kernel, e->dialect, buf);
     text_buf_add(buf, TEXT("    i32 pack = first;\n"));
     if (kernel->turn > 1) print_turns(e, buf, kernel->turn);
     print_turns(e, buf, 1);
@@ -394,6 +400,7 @@ static void print_loop(CudaEmit *e, TextBuf *buf) {
         print_row(e, buf);
         text_buf_add(buf, TEXT("    }\n"));
     }
+    if (kernel->groups) cuda_print_groups_end(kernel, e->dialect, buf);
     text_buf_add(buf, TEXT("}\n"));
 }
 
@@ -423,6 +430,7 @@ static void print_head(const CudaEmit *e, TextBuf *buf) {
     text_buf_format(buf, ", %u at a time; %u blocks a processor; %zu columns in, %zu out\n",
                     kernel->width, kernel->blocks, kernel->input_count, kernel->output_count);
     each_column(kernel, buf, TILES, "// " CUDA_NAME ".y#: N elements of a row\n");
+    if (kernel->groups) cuda_print_groups_head(e, buf);
 }
 
 // False: it gives nothing, and nothing that it computes can fault.
@@ -430,8 +438,12 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     Item item = {.e = e};
     e->kernel = kernel;
     e->place = cuda_own_place(e->arena, kernel->shape);
-    compute_filters(&item);
-    each_item(e->plan, e->stage, &item, compute_item);
+    if (e->stage->kernels.groups) {
+        cuda_compute_groups(e);
+    } else {
+        compute_filters(&item);
+        each_item(e->plan, e->stage, &item, compute_item);
+    }
     kernel->width = width_of(e);
     kernel->turn = turn_of(e);
     kernel->blocks = blocks_of(e);
@@ -439,10 +451,11 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     print_head(e, &text);
     text_buf_add(&text, text_buf_view(&e->tables));
     print_arguments(e, &text);
+    if (kernel->groups) cuda_print_groups(kernel, &text);
     print_element(e, &text, &item);
     print_loop(e, &text);
     settle(e, &text);
-    bool useful = item.judged.len || kernel->output_count;
+    bool useful = item.judged.len || kernel->output_count || kernel->groups;
     text_buf_free(&item.judged);
     text_buf_free(&e->body);
     text_buf_free(&e->tables);
@@ -493,6 +506,7 @@ static void see_tensors(void *self, uint32_t m, uint32_t i, bool) {
 
 // The kernel over rows comes first: it writes the status of each row.
 static void find_kernels(Shapes *to) {
+    if (to->stage->kernels.groups) return need_shape(to, nullptr);
     each_item(to->plan, to->stage, to, see_tiles);
     for (uint32_t m = 1; m < to->stage->kernels.op_count; m++)
         if (graph_op_at(to->plan->graph, to->stage->ops[m])->kind == OP_FILTER)
@@ -508,6 +522,7 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
     TextBuf text = {0};
     size_t count = 0;
     text_buf_add(&text, text_of(cuda_dialect.include));
+    if (stage->kernels.groups) text_buf_add(&text, text_of(cuda_dialect.include_groups));
     for (size_t i = 0; i < unit.kernel_count; i++) {
         CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
                       .dialect = &cuda_dialect, .tiles = shapes.tile_bytes <= TILE_BYTES,

@@ -111,4 +111,15 @@ CudaValue cuda_listed(CudaEmit *e, uint32_t member, const Expr *x);
 // Declares a number that is no value: its name.
 Text cuda_index(CudaEmit *e, Text value);
 
+// ---- groups (group.c) ---------------------------------------------------------------------------
+
+// Appends the statements that judge a row and add it to its group, and says what groups there are.
+void cuda_compute_groups(CudaEmit *e);
+// Comments that say what the table holds. What a lane has of groups, as a struct. What a block does
+// before its rows, and after.
+void cuda_print_groups_head(const CudaEmit *e, TextBuf *buf);
+void cuda_print_groups(const CudaKernel *kernel, TextBuf *buf);
+void cuda_print_groups_begin(const CudaKernel *kernel, const Dialect *words, TextBuf *buf);
+void cuda_print_groups_end(const CudaKernel *kernel, const Dialect *words, TextBuf *buf);
+
 #endif

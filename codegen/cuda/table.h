@@ -14,6 +14,7 @@ typedef struct Template {
 // Words of the language that differ between those which compile kernels.
 typedef struct Dialect {
     const char *include;      // Of the functions that kernels call.
+    const char *include_groups;  // Of those that fill groups.
     const char *kernel;       // Before a kernel's name.
     const char *arguments;    // Before its parameter, a struct.
     const char *function;     // Before a function that only kernels call.

@@ -22,6 +22,8 @@ typedef struct SbKernel {
     SbStr    name;
     int64_t  elements;         // That a row has of what lanes go over.
     uint32_t width;            // How many of them a lane takes at once.
+    uint32_t lanes;            // Of a block.
+    uint8_t  groups;           // It fills the table of groups.
     uint32_t blocks;           // Of a launch at most, for each processor of the GPU.
     const uint32_t *inputs;    // Numbers of columns in SbKernels.
     uint32_t input_count;
@@ -47,6 +49,7 @@ typedef struct SbKernels {
     const SbKernelCode *codes;
     uint32_t code_count;
     int64_t  rows;             // Of a launch at most; 0: the program does not say.
+    int64_t  groups_bytes;     // Of the table of groups; 0: no kernel fills one.
 } SbKernels;
 
 // What kernels gave for the rows first .. first + count - 1 of a task's input.
@@ -54,6 +57,10 @@ typedef struct SbKernelRows {
     int64_t  first, count;
     const uint8_t *status;     // By row: not 0 where the CPU judges it. Null: it judges all.
     int64_t  at;               // The row that generated code is at, counted from `first`.
+    const uint64_t *groups;    // The table, of kernels that fill one: rows whose status is 0 are
+                               // in it, and generated code has only to take it over.
+    uint64_t order;            // Of these: the order key of row `first`, and that after the last
+    uint64_t order_end;        // row; 0: there are none.
     char   **values;           // By output.
     uint8_t **valid;           // By output that may be null.
 } SbKernelRows;

@@ -289,6 +289,7 @@ static void set_pointers(Slot *slot, const SbKernels *kernels) {
         launch->outputs_valid[i] = address(slot, layout->outputs_valid[i]);
     }
     launch->status = address(slot, layout->status);
+    launch->groups = address(slot, layout->groups);
 }
 
 int64_t gpu_rows(const Gpu *gpu, uint32_t stage) {

@@ -49,6 +49,7 @@ typedef struct GpuLaunch {
     char    **inputs, **outputs;              // By column of the SbKernels.
     uint8_t **inputs_valid, **outputs_valid;
     uint8_t  *status;                         // Filled by gpu_run, by row.
+    uint64_t *groups;                         // The table of groups; null: there is none.
 } GpuLaunch;
 
 // How a launch ends: GPU_FULL where the GPU has no memory for so many rows, GPU_BUSY where no slot

@@ -32,6 +32,7 @@ void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *
     layout->inputs_end = end;
     lay_columns(kernels->outputs, kernels->output_count, rows, layout->outputs,
                 layout->outputs_valid, &end);
+    layout->groups = kernels->groups_bytes ? place(&end, (size_t)kernels->groups_bytes) : 0;
     layout->outputs_end = end;
     layout->status = place(&end, (size_t)rows);
     layout->bytes = end;
@@ -58,6 +59,7 @@ int64_t gpu_rows_within(const SbKernels *kernels, int64_t bytes) {
     int64_t row = row_bytes(kernels->inputs, kernels->input_count) +
                   row_bytes(kernels->outputs, kernels->output_count) + 1;
     int64_t rest = bytes - GPU_HEAD_BYTES - GPU_ALIGN * (int64_t)gpu_layout_room(kernels);
+    if (kernels->groups_bytes) rest -= kernels->groups_bytes + GPU_ALIGN;
     int64_t rows = rest > 0 ? rest / row : 0, most = rows_of_elements(kernels);
     return rows < most ? rows : most;
 }

@@ -1,7 +1,7 @@
 // Layout: where the columns of a launch lie in the memory of its slot, for both sides.
 //
 //   0          4096      columns that kernels read   columns that they give   a byte for each row
-//   GpuHead    │ inputs ─────────────────────────────│ outputs ───────────────│ status
+//   GpuHead    │ inputs ─────────────────────────────│ outputs, groups ───────│ status
 //
 // A GPU's memory of the slot has the same columns at the same places.
 #ifndef SBC_RUNTIME_DEVICE_GPU_LAYOUT_H
@@ -14,6 +14,7 @@ enum { GPU_HEAD_BYTES = 4096, GPU_ALIGN = 256 };
 typedef struct GpuLayout {
     size_t *inputs, *inputs_valid, *outputs, *outputs_valid;  // By column. 0: never null.
     size_t  inputs_end, outputs_end;
+    size_t  groups;             // The table of groups; 0: there is none.
     size_t  status;
     size_t  bytes;
 } GpuLayout;

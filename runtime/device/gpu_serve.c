@@ -184,6 +184,7 @@ static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKe
     add_word(to, &rows, sizeof rows);
     add_word(to, &status, sizeof status);
     add_word(to, &some, sizeof some);
+    if (kernel->groups) add_column(to, slot->columns, layout->groups, 0, false);
     for (uint32_t i = 0; i < kernel->input_count; i++) {
         uint32_t n = kernel->inputs[i];
         add_column(to, slot->columns, layout->inputs[n], layout->inputs_valid[n],
@@ -200,7 +201,7 @@ static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKe
 static bool fits_arguments(const SbKernels *kernels) {
     for (uint32_t k = 0; k < kernels->count; k++) {
         const SbKernel *kernel = &kernels->items[k];
-        size_t words = 3 + 2 * ((size_t)kernel->input_count + kernel->output_count);
+        size_t words = 4 + 2 * ((size_t)kernel->input_count + kernel->output_count);
         if ((words + kernel->param_count) * 8 > ARGUMENT_BYTES) return false;
     }
     return true;
@@ -212,14 +213,14 @@ static int start(const Slot *slot, const GpuAsk *ask, uint32_t k, const GpuLayou
     const SbKernels *kernels = s->job->stages[ask->stage].kernels;
     const SbKernel *kernel = &kernels->items[k];
     int64_t lanes = ask->rows * kernel->elements / kernel->width + 1;
-    int64_t blocks = (lanes + SB_KERNEL_LANES - 1) / SB_KERNEL_LANES;
+    int64_t blocks = (lanes + kernel->lanes - 1) / kernel->lanes;
     int64_t most = (int64_t)s->processors * kernel->blocks;
     Arguments arguments;
     set_arguments(slot, kernels, kernel, ask->rows, layout, params, &arguments);
     void *list[] = {arguments.at};
     if (blocks > most) blocks = most;
     return s->driver.launch(s->stages[ask->stage].functions[k], (unsigned)blocks, 1, 1,
-                            SB_KERNEL_LANES, 1, 1, 0, slot->stream, list, nullptr);
+                            kernel->lanes, 1, 1, 0, slot->stream, list, nullptr);
 }
 
 // Bytes for rows come back where one of them is not zero, and are zero again after that.
@@ -259,6 +260,9 @@ static int launch(Slot *slot, const GpuAsk *ask, const GpuLayout *layout, const 
     if (in && !error)
         error = driver->copy_in(slot->columns + GPU_HEAD_BYTES, slot->memory + GPU_HEAD_BYTES, in,
                                 slot->stream);
+    if (!error && layout->groups)
+        error = driver->fill(slot->columns + layout->groups, 0, (size_t)kernels->groups_bytes,
+                             slot->stream);
     if (!error) error = driver->mark(slot->marks[GPU_KERNELS], slot->stream);
     for (uint32_t k = 0; k < kernels->count && !error; k++) {
         *what = "a kernel";

@@ -32,7 +32,8 @@ static GpuResult launch_rows(SbTask *task, int64_t row, int64_t rows) {
     GpuResult result = gpu_run(launch, setup->params);
     if (result == GPU_DONE)
         task->kernel = (SbKernelRows){.first = row, .count = rows, .status = launch->status,
-                                      .values = launch->outputs, .valid = launch->outputs_valid};
+                                      .groups = launch->groups, .values = launch->outputs,
+                                      .valid = launch->outputs_valid};
     return result;
 }
 

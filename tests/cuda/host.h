@@ -38,6 +38,22 @@ static inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 
 
 template <typename T> static inline T __ldg(const T *from) { return *from; }
+
+// Lanes run one at a time, until they come to a barrier: nothing comes in between.
+template <typename T> static inline T host_atomic(T *at, T value) {
+    T before = *at;
+    *at = value;
+    return before;
+}
+template <typename T> static inline T atomicAdd(T *at, T x) {
+    return host_atomic(at, (T)(*at + x));
+}
+template <typename T> static inline T atomicMax(T *at, T x) {
+    return host_atomic(at, *at > x ? *at : x);
+}
+template <typename T> static inline T atomicCAS(T *at, T is, T x) {
+    return host_atomic(at, *at == is ? x : *at);
+}
 template <typename T> static inline void __stcs(T *to, T value) { *to = value; }
 union uint4 { unsigned at[4]; __int128 whole; };
 union uint2 { unsigned at[2]; unsigned long long whole; };

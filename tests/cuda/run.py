@@ -187,8 +187,69 @@ class Kernel:
                 self.fields.append((found[2], found[1], None, True))
 
 
+class Groups:
+    """The table of groups that a kernel fills, as its comments say."""
+
+    def __init__(self, heads, slots, stride, lines):
+        self.heads, self.slots, self.stride = int(heads), int(slots), int(stride)
+        self.keys = [(int(bits), kind, name) for bits, kind, name in re.findall(r"(\d+) bits of the key: (\S+) of (\S+)", lines)]
+        self.aggs = [(int(value), int(count), how, kind, name) for value, count, how, kind, name in
+                     re.findall(r"word (\d+), word (\d+): (\w+) (\S*) of (\S+)", lines)]
+
+    def numbers(self):
+        return self.heads + self.slots * self.stride
+
+    def key(self, bits):
+        values = {}
+        for width, kind, name in reversed(self.keys):
+            value, bits = bits & (1 << width) - 1, bits >> width
+            if kind.endswith("?"):
+                there, value, width = value & 1, value >> 1, width - 1
+            else:
+                there = 1
+            if kind[0] == "i" and value >> width - 1:
+                value -= 1 << width
+            values[name] = None if not there else bool(value) if kind.startswith("bool") else value
+        if bits != 1:
+            raise Wrong(f"a key has the bits {bits} on top")
+        return {name: values[name] for _, _, name in self.keys}
+
+    def agg(self, words, value, count, how, kind, name):
+        if how == "count":
+            return words[count]
+        if how == "bools":
+            return words[value], words[count]
+        number = words[value]
+        if how == "least":
+            number ^= (1 << 64) - 1
+        if kind[0] == "i":
+            number -= 1 << 63 if how != "sum" else number >> 63 << 64
+        if name.startswith("mean"):
+            return float(number) / float(words[count]) if words[count] else None
+        return number if words[count] or how == "sum" else None
+
+    def read(self, numbers):
+        """Groups in the order of their first rows, and how many rows filters took out."""
+        groups = []
+        for at in range(self.heads, len(numbers), self.stride):
+            key, first, *words = numbers[at:at + self.stride]
+            if first:
+                row = self.key(key)
+                row.update((name, self.agg(words, value, count, how, kind, name)) for value, count, how, kind, name in self.aggs)
+                groups.append((first ^ (1 << 64) - 1, row))
+        return {"groups": [row for _, row in sorted(groups, key=lambda x: x[0])], "rows": sum(numbers[:self.heads])}
+
+
+def groups_of(text, name):
+    found = re.search(rf"^// {name}\.groups: .*?(\d+) numbers, (\d+) slots of (\d+) words\n((?://   .*\n)*)", text, re.M)
+    return Groups(*found.groups()) if found else None
+
+
 def kernels_of(text):
-    return [Kernel(name, body) for name, body in re.findall(r"^struct (\w+)_args \{\n(.*?)^\};", text, re.M | re.S)]
+    kernels = [Kernel(name, body) for name, body in re.findall(r"^struct (\w+)_args \{\n(.*?)^\};", text, re.M | re.S)]
+    for kernel in kernels:
+        kernel.groups = groups_of(text, kernel.name)
+    return kernels
 
 
 MAIN = """
@@ -257,6 +318,9 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
     status, some, results = Column(len(rows), 0), Column(1, 0), {}
     for kernel in kernels:
         held, words = [], [struct.pack("<q", len(rows)), struct.pack("<QQ", status.at, some.at)]
+        if kernel.groups:
+            table = Column(8 * kernel.groups.numbers(), 0)
+            words.append(struct.pack("<Q", table.at))
         for field, kind, column, is_input in kernel.fields:
             if column is None:
                 words.append(packed(kind, [params[field]]).ljust(8, b"\0"))
@@ -271,6 +335,9 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
             words.append(struct.pack("<Q", data.at))
         args = ctypes.create_string_buffer(b"".join(words))
         getattr(library, "launch_" + kernel.name)(args, *launch, ctypes.c_ulonglong(seed))
+        if kernel.groups:
+            table.check(f"{kernel.name}.groups")
+            results = kernel.groups.read(struct.unpack(f"<{kernel.groups.numbers()}Q", table.bytes()))
         for field, kind, column, is_input, per_row, data in held:
             data.check(f"{kernel.name}.{field} ({column})")
             if is_input:
@@ -342,6 +409,43 @@ def has_nan(row):
                for x in flat(value))
 
 
+def interpret(case, columns, rows):
+    with tempfile.TemporaryDirectory() as folder:
+        write_rows(Path(folder) / "in.jsonl", columns, rows)
+        done = run(SBC, "run", "--engine=reference", case, "--", f"--input={folder}/in.jsonl", "--reject-limit=100%",
+                   f"--output={folder}/out.jsonl", "--progress=none")
+        if done.returncode:
+            raise Wrong(f"the interpreter ends with {done.returncode}:\n{done.stderr[:2000]}")
+        return [json.loads(line) for line in (Path(folder) / "out.jsonl").read_text().splitlines()]
+
+
+def same_group(ours, theirs):
+    """`ours` is as the table has it; of any and all how many are true, and how many are not."""
+    for name, value in ours.items():
+        there = theirs[name]
+        if isinstance(value, tuple):
+            good = there is None if not any(value) else there == (bool(value[0]) if name.startswith("any") else not value[1])
+        else:
+            good = value == there
+        if not good:
+            return False
+    return True
+
+
+def compare_groups(case, library, kernels, columns, rows, params, launch, seed):
+    """Of the rows that a kernel did not leave to the CPU, the interpreter makes the groups of its table. How many?"""
+    status, results = run_kernels(library, kernels, columns, rows, params, launch, seed)
+    taken = [row for row, byte in zip(rows, status) if not byte]
+    ours = results["groups"]
+    if results["rows"] != len(taken):
+        raise Wrong(f"seed {seed}, {len(rows)} rows: {results['rows']} are counted, and {len(taken)} have status 0")
+    theirs = interpret(case, columns, taken)
+    if kernels[0].groups.keys or ours:
+        if len(ours) != len(theirs) or not all(map(same_group, ours, theirs)):
+            raise Wrong(f"seed {seed}, {len(rows)} rows: the table has {ours}, the interpreter {theirs}")
+    return len(taken) if ours else 0
+
+
 def compare(case, text, library, kernels, seed):
     source = case.read_text()
     columns = parse_columns(re.search(r" as \{(.*?)\}", source)[1])
@@ -352,14 +456,10 @@ def compare(case, text, library, kernels, seed):
     kept = 0
     for count in ROWS:
         rows = random_rows(columns, count, rng)
-        with tempfile.TemporaryDirectory() as folder:
-            write_rows(Path(folder) / "in.jsonl", columns, rows)
-            done = run(SBC, "run", "--engine=reference", case, "--", f"--input={folder}/in.jsonl", "--reject-limit=100%",
-                       f"--output={folder}/out.jsonl", "--progress=none")
-            if done.returncode:
-                raise Wrong(f"the interpreter ends with {done.returncode}:\n{done.stderr[:2000]}")
-            lines = (Path(folder) / "out.jsonl").read_text().splitlines()
-        expected = {row["id"]: row for row in map(json.loads, lines)}
+        if kernels[0].groups:
+            kept += sum(compare_groups(case, library, kernels, columns, rows, params, launch, seed) for launch in LAUNCHES)
+            continue
+        expected = {row["id"]: row for row in interpret(case, columns, rows)}
         for launch in LAUNCHES:
             status, results = run_kernels(library, kernels, columns, rows, params, launch, seed)
             for i in range(count):
@@ -466,8 +566,11 @@ def check_job(case, text, nvrtc):
             return done, (folder / "log").read_text().count("launch"), \
                 [(folder / file).read_bytes() for file in ("out.jsonl", "bad.jsonl") if (folder / file).exists()]
 
+        def table(done):
+            return re.findall(r"^.*\S +\d[\d,]*(?: +\d[\d,]*){5}$", done.stderr, re.M)
+
         plain, launches, wanted = job("--device=cpu", "--threads=1")
-        if plain.returncode or launches:
+        if plain.returncode or launches or not table(plain):
             raise Wrong(f"on the CPU: exit {plain.returncode}, {launches} launches: {plain.stderr[:2000]}")
         ways = [("--device=gpu", "--threads=1"), ("--device=gpu", "--threads=2", "--partition=4KiB"), ("--device=auto",),
                 ("--device=gpu", "--threads=2", "--partition=4KiB", "--workers=2")]
@@ -476,6 +579,8 @@ def check_job(case, text, nvrtc):
             if done.returncode or not launches or left != wanted or "SB8090" in done.stderr:
                 raise Wrong(f"{options}: exit {done.returncode}, {launches} launches, "
                             f"{'the same' if left == wanted else 'other'} bytes: {done.stderr[:2000]}")
+            if table(done) != table(plain):
+                raise Wrong(f"{options}: steps count other rows: {done.stderr[:2000]}\non the CPU: {plain.stderr[:2000]}")
         done, _, left = job("--device=gpu", FAKE_CUDA_MEMORY="4096")
         if done.returncode or left != wanted:
             raise Wrong(f"little memory: exit {done.returncode}: {done.stderr[:2000]}")
