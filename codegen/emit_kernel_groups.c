@@ -96,9 +96,8 @@ static void write_state(Emit *e, const Agg *agg, const CudaGroupAgg *how, Val wo
     case KERNEL_NO_AGG: return;
     case KERNEL_COUNT: emit_store(e, count, state); return;
     case KERNEL_SUM:
-        value = type_is_signed(type) ? LLVMBuildSExt(e->b, value, e->i128, "")
-                                     : LLVMBuildZExt(e->b, value, e->i128, "");
         emit_store(e, value, state);
+        emit_store_at(e, number_at(e, words, how->beyond), state, sizeof(uint64_t));
         emit_store_at(e, count, state, sizeof(__int128));
         return;
     case KERNEL_LEAST: case KERNEL_GREATEST:
@@ -146,7 +145,7 @@ static void take_slot(Emit *e, const CudaGroups *groups, Val slot, Val order) {
 static void take_slots(Emit *e, const CudaGroups *groups, Val table, Val base) {
     Block from = emit_here(e), head = emit_block(e, "slot"), some = emit_block(e, "slot_taken");
     Block next = emit_block(e, "slot_next"), done = emit_block(e, "slots_done");
-    const size_t stride = (groups->words + 2) * sizeof(uint64_t);
+    const size_t stride = groups->stride * sizeof(uint64_t);
     emit_jump(e, head);
     emit_at(e, head);
     Val at = emit_phi(e, e->i64, "slot_at");

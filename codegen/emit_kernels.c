@@ -119,8 +119,8 @@ static Val code_constant(Emit *e, const CudaPart *part) {
 
 static int64_t groups_bytes(const CudaGroups *groups) {
     if (!groups) return 0;
-    size_t slot = groups->words + 2;
-    return (int64_t)((groups->heads + groups->slots * slot) * sizeof(uint64_t));
+    size_t numbers = groups->heads + (size_t)groups->slots * groups->stride;
+    return (int64_t)(numbers * sizeof(uint64_t));
 }
 
 Val stage_kernels(Emit *e, const Stage *stage) {

@@ -38,7 +38,8 @@ typedef struct CudaColumn {
 //
 //   rows taken out, by filter    rows that are in groups    slot, slot, ...
 //
-// A slot has the key, the complement of the first row, and words (group.cuh). All is zero before
+// A slot has the key, the complement of the first row, words, and the upper halves of sums of 128
+// bits (group.cuh). All is zero before
 // the launch. A slot whose first row is zero holds nothing. The parts of a key stand one after the
 // other, the last one in the lowest bits; the bit above the first one is set. A part that may be
 // null has its lowest bit set where it is not.
@@ -50,6 +51,7 @@ typedef struct CudaKeyPart {
 typedef struct CudaGroupAgg {
     KernelAgg kind;
     uint32_t  value, count;  // Words; of KERNEL_BOOLS how many are true, and how many are not.
+    uint32_t  beyond;        // Of KERNEL_SUM: the upper half.
 } CudaGroupAgg;
 
 typedef struct CudaGroups {
@@ -57,7 +59,9 @@ typedef struct CudaGroups {
     uint32_t      heads;     // Numbers before the slots.
     uint32_t      slots;     // A power of two.
     uint32_t      words;
+    uint32_t      stride;    // Numbers of a slot.
     uint64_t      greatest;  // Bit i: of word i the greatest stays.
+    uint64_t      wide;      // Bit i: word i is the lower half of a sum.
     uint32_t      hot;       // Groups of a block for which each lane has words.
     uint32_t      lanes;     // Of a block.
     CudaKeyPart  *parts;     // By key.

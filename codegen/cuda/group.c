@@ -149,8 +149,8 @@ static Text ordered(CudaEmit *e, const Type *type, Text value) {
                        TEXT_ARG(value));
 }
 
-// A number that is too large to be added as often as there are rows is left to the CPU. None of 32
-// bits is: the memory of a launch has no room for so many rows.
+// A number that is too large to be added as often as a block has rows is left to the CPU. None of 32
+// bits is.
 static void judge_size(CudaEmit *e, const Expr *x, Text when, Text value) {
     const Type *from = x->op == EXPR_WIDEN ? graph_at(e->plan->graph, x->args[0])->type : x->type;
     bool is_signed = type_is_signed(type_base(x->type));
@@ -187,6 +187,7 @@ static CudaGroupAgg aggregate(CudaEmit *e, CudaGroups *groups, Words *words, con
     case KERNEL_SUM:
         judge_size(e, x, when, is.value);
         out.value = word(e, groups, words, when, sum, false);
+        groups->wide |= 1ull << out.value;
         break;
     case KERNEL_LEAST: case KERNEL_GREATEST: {
         Text order = ordered(e, x->type, is.value);
@@ -203,6 +204,12 @@ static CudaGroupAgg aggregate(CudaEmit *e, CudaGroups *groups, Words *words, con
     return out;
 }
 
+// Where the upper half of a sum is among the words of a slot.
+static uint32_t beyond(const CudaGroups *groups, uint32_t word) {
+    uint64_t before = groups->wide & ((1ull << word) - 1);
+    return groups->words + (uint32_t)__builtin_popcountll(before);
+}
+
 static Words aggregates(CudaEmit *e, CudaGroups *groups) {
     const Breaker *breaker = breaker_of(e);
     const Op *op = graph_op_at(e->plan->graph, breaker->op);
@@ -212,6 +219,10 @@ static Words aggregates(CudaEmit *e, CudaGroups *groups) {
         if (plan_owns_state(breaker, i))
             groups->aggs[i] = aggregate(e, groups, &words, &op->group.aggs[i]);
     groups->words = (uint32_t)words.count;
+    for (uint32_t i = 0; i < op->group.agg_count; i++)
+        if (groups->aggs[i].kind == KERNEL_SUM)
+            groups->aggs[i].beyond = beyond(groups, groups->aggs[i].value);
+    groups->stride = SLOT_WORDS + groups->words + (uint32_t)__builtin_popcountll(groups->wide);
     return words;
 }
 
@@ -243,7 +254,7 @@ static void add_to_group(CudaEmit *e, const CudaGroups *groups) {
                          "            u64 *own = g.own + at * %u;\n"
                          "            if (~(u64)row > sb_now(g.firsts + at))\n"
                          "                atomicMax(g.firsts + at, ~(u64)row);\n",
-                    groups->hot, groups->slots, words + SLOT_WORDS, groups->heads, groups->hot,
+                    groups->hot, groups->slots, groups->stride, groups->heads, groups->hot,
                     words * groups->lanes);
     for (uint32_t i = 0; i < words; i++) {
         text_buf_add(buf, TEXT("            "));
@@ -252,8 +263,7 @@ static void add_to_group(CudaEmit *e, const CudaGroups *groups) {
     text_buf_add(buf, TEXT("        } else {\n"
                            "            atomicMax(slot + SB_GROUP_FIRST, ~(u64)row);\n"));
     for (uint32_t i = 0; i < words; i++)
-        text_buf_format(buf, "            sb_into(slot + SB_GROUP_WORDS + %u, w%u, %s);\n", i, i,
-                        groups->greatest >> i & 1 ? "true" : "false");
+        text_buf_format(buf, "            " CUDA_NAME "_words::into(slot, %u, w%u);\n", i, i);
     text_buf_add(buf, TEXT("        }\n"));
 }
 
@@ -270,7 +280,7 @@ void cuda_compute_groups(CudaEmit *e) {
         groups->lanes = GROUP_LANES;
         groups->hot = hot < HOT_MAX ? hot : HOT_MAX;
         while (groups->slots < SLOTS_MAX &&
-               2 * groups->slots * (groups->words + SLOT_WORDS) <= TABLE_WORDS)
+               2 * groups->slots * groups->stride <= TABLE_WORDS)
             groups->slots *= 2;
     }
     for (uint32_t i = 0; i < words.count; i++)
@@ -291,7 +301,10 @@ static void print_agg(const CudaEmit *e, TextBuf *buf, uint32_t i) {
                                         [KERNEL_BOOLS] = "bools"};
     const Agg *agg = &graph_op_at(e->plan->graph, breaker_of(e)->op)->group.aggs[i];
     const CudaGroupAgg *how = &e->kernel->groups->aggs[i];
-    text_buf_format(buf, "//   word %u, word %u: %s ", how->value, how->count, kinds[how->kind]);
+    text_buf_format(buf, "//   word %u", how->value);
+    if (how->kind == KERNEL_SUM)
+        text_buf_format(buf, " and %u", how->beyond);
+    text_buf_format(buf, ", word %u: %s ", how->count, kinds[how->kind]);
     if (agg->arg_count) type_print(buf, graph_at(e->plan->graph, agg->args[0])->type);
     text_buf_format(buf, " of %.*s\n", TEXT_ARG(agg->name));
 }
@@ -301,7 +314,7 @@ void cuda_print_groups_head(const CudaEmit *e, TextBuf *buf) {
     const Breaker *breaker = breaker_of(e);
     text_buf_format(buf, "// " CUDA_NAME ".groups: blocks of %u lanes, %u numbers, %u slots of "
                          "%u words\n", groups->lanes, groups->heads, groups->slots,
-                    groups->words + SLOT_WORDS);
+                    groups->stride);
     for (uint32_t k = 0; k < breaker->key_count; k++) {
         text_buf_format(buf, "//   %u bits of the key: ", groups->parts[k].bits);
         type_print(buf, groups->parts[k].type);
@@ -318,15 +331,19 @@ void cuda_print_groups(const CudaKernel *kernel, TextBuf *buf) {
                     groups->heads);
     if (has_keys(kernel)) text_buf_add(buf, TEXT("    u64 *keys, *firsts, *own;\n"));
     else text_buf_format(buf, "    u64 first, words[%u];\n", groups->words ? groups->words : 1);
-    text_buf_add(buf, TEXT("};\n\n"));
+    text_buf_format(buf, "};\n\nusing " CUDA_NAME "_words = SbWords<%u, 0x%llxull, 0x%llxull>;\n\n",
+                    groups->words, (unsigned long long)groups->greatest,
+                    (unsigned long long)groups->wide);
 }
 
-// A number up to `most` can be added as often as there are rows.
+// A number up to `most` can be added as often as a block has rows: its share, and a pack of each
+// lane.
 void cuda_print_groups_begin(const CudaKernel *kernel, const Dialect *words, TextBuf *buf) {
     const CudaGroups *groups = kernel->groups;
     const uint32_t own = groups->heads + groups->hot * groups->words;
     text_buf_format(buf, "    " CUDA_NAME "_groups g = {};\n"
-                         "    g.most = 0x3fffffffffffffffll / (a.rows + 1);\n");
+                         "    g.most = 0x3fffffffffffffffll / (a.rows / %s + 16 * %s + 16);\n",
+                    words->blocks, words->lanes);
     if (!has_keys(kernel)) {
         text_buf_format(buf, "    SB_SHARED(u64, own, %u);\n",
                         (groups->heads + 1 + groups->words) * groups->lanes);
@@ -349,10 +366,9 @@ void cuda_print_groups_end(const CudaKernel *kernel, const Dialect *words, TextB
                          "        own[i * %u + %s] = g.heads[i];\n", words->unroll,
                     groups->heads, groups->lanes, words->lane);
     if (has_keys(kernel)) {
-        text_buf_format(buf, "    %s\n    sb_flush<%u, %u, %u, %u, 0x%llxull, %u>"
+        text_buf_format(buf, "    %s\n    sb_flush<%u, %u, %u, %u, " CUDA_NAME "_words, %u>"
                              "(a.groups, g.keys, g.firsts, own);\n", words->barrier, groups->heads,
-                        groups->hot, groups->words, groups->slots,
-                        (unsigned long long)groups->greatest, groups->lanes);
+                        groups->hot, groups->words, groups->slots, groups->lanes);
         return;
     }
     text_buf_format(buf, "    own[%u + %s] = g.first;\n", groups->heads * groups->lanes,
@@ -360,7 +376,6 @@ void cuda_print_groups_end(const CudaKernel *kernel, const Dialect *words, TextB
     text_buf_format(buf, "    %s\n    for (u32 i = 0; i < %u; i++)\n"
                          "        own[(i + %u) * %u + %s] = g.words[i];\n",
                     words->unroll, groups->words, groups->heads + 1, groups->lanes, words->lane);
-    text_buf_format(buf, "    %s\n    sb_flush_one<%u, %u, 0x%llxull, %u>(a.groups, own);\n",
-                    words->barrier, groups->heads, groups->words,
-                    (unsigned long long)groups->greatest, groups->lanes);
+    text_buf_format(buf, "    %s\n    sb_flush_one<%u, %u, " CUDA_NAME "_words, %u>(a.groups, own);\n",
+                    words->barrier, groups->heads, groups->words, groups->lanes);
 }

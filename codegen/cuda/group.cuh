@@ -8,6 +8,8 @@
 // other groups add to the table itself.
 #pragma once
 
+#define SB_MEMBER static __device__ __forceinline__
+
 enum { SB_GROUP_KEY, SB_GROUP_FIRST, SB_GROUP_WORDS };
 
 SB_FN u64 sb_most(u64 a, u64 b) { return a > b ? a : b; }
@@ -56,36 +58,60 @@ template <u32 room> SB_FN u64 sb_of_lanes(const u64 *own, u32 word, bool greates
     return all;
 }
 
-SB_FN void sb_into(u64 *to, u64 value, bool greatest) {
-    if (greatest) atomicMax(to, value);
-    else atomicAdd(to, value);
-}
+// How words of a slot combine, by bit of their number: the greatest stays, or they are added up.
+// Sums of numbers with a sign have another word, for what is beyond 64 bits: these follow all others.
+template <u32 words, u64 greatest, u64 wide> struct SbWords {
+    SB_MEMBER constexpr u32 beyond(u32 word) {
+        u32 at = words;
+        for (u32 i = 0; i < word; i++) at += wide >> i & 1;
+        return at;
+    }
+    static constexpr u32 count = beyond(64) + SB_GROUP_WORDS;
+
+    SB_MEMBER bool is_greatest(u32 word) { return greatest >> word & 1; }
+
+    // Adds to a word of a slot that other blocks add to.
+    SB_MEMBER void into(u64 *slot, u32 word, u64 value) {
+        u64 *to = slot + SB_GROUP_WORDS;
+        if (is_greatest(word)) {
+            atomicMax(to + word, value);
+            return;
+        }
+        const u64 before = atomicAdd(to + word, value);
+        if (!(wide >> word & 1)) return;
+        const i64 more = (i64)(before + value < before) + ((i64)value >> 63);
+        if (more) atomicAdd(to + beyond(word), (u64)more);
+    }
+};
 
 // Puts what the lanes have counted into the table, which begins with `heads` numbers: then `hot`
-// groups of so many words. Bit i of `greatest` says what word i is.
-template <u32 heads, int hot, u32 words, u32 slots, u64 greatest, u32 room>
+// groups of so many words.
+template <u32 heads, int hot, u32 words, u32 slots, typename Words, u32 room>
 SB_FN void sb_flush(u64 *table, const u64 *keys, const u64 *firsts, const u64 *own) {
-    const u32 stride = words + SB_GROUP_WORDS;
     for (u32 i = threadIdx.x; i < heads + hot * words; i += blockDim.x) {
-        const u32 group = i < heads ? 0 : (i - heads) / words, word = (i - heads) % words;
-        const bool most = i >= heads && greatest >> word & 1;
-        u64 *to = table + i;
-        if (i >= heads) {
-            if (!keys[group]) continue;
-            to = sb_slot<slots, stride>(table + heads, keys[group]);
-            if (!word) atomicMax(to + SB_GROUP_FIRST, firsts[group]);
-            to += SB_GROUP_WORDS + word;
+        if (i < heads) {
+            atomicAdd(table + i, sb_of_lanes<room>(own, i, false));
+            continue;
         }
-        sb_into(to, sb_of_lanes<room>(own, i, most), most);
+        const u32 group = (i - heads) / words, word = (i - heads) % words;
+        if (!keys[group]) continue;
+        u64 *slot = sb_slot<slots, Words::count>(table + heads, keys[group]);
+        if (!word) atomicMax(slot + SB_GROUP_FIRST, firsts[group]);
+        Words::into(slot, word, sb_of_lanes<room>(own, i, Words::is_greatest(word)));
     }
 }
 
 // The same of the one group there is without keys: numbers, the first row, words.
-template <u32 heads, u32 words, u64 greatest, u32 room>
+template <u32 heads, u32 words, typename Words, u32 room>
 SB_FN void sb_flush_one(u64 *table, const u64 *own) {
-    if (!threadIdx.x) table[heads] = 1;
+    u64 *slot = table + heads;
+    if (!threadIdx.x) slot[SB_GROUP_KEY] = 1;
     for (u32 i = threadIdx.x; i < heads + 1 + words; i += blockDim.x) {
-        const bool most = i == heads || (i > heads && greatest >> (i - heads - 1) & 1);
-        sb_into(table + (i < heads ? i : i + 1), sb_of_lanes<room>(own, i, most), most);
+        const u32 word = i - heads - 1;
+        const bool most = i == heads || (i > heads && Words::is_greatest(word));
+        const u64 all = sb_of_lanes<room>(own, i, most);
+        if (i < heads) atomicAdd(table + i, all);
+        else if (i == heads) atomicMax(slot + SB_GROUP_FIRST, all);
+        else Words::into(slot, word, all);
     }
 }

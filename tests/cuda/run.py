@@ -193,8 +193,8 @@ class Groups:
     def __init__(self, heads, slots, stride, lines):
         self.heads, self.slots, self.stride = int(heads), int(slots), int(stride)
         self.keys = [(int(bits), kind, name) for bits, kind, name in re.findall(r"(\d+) bits of the key: (\S+) of (\S+)", lines)]
-        self.aggs = [(int(value), int(count), how, kind, name) for value, count, how, kind, name in
-                     re.findall(r"word (\d+), word (\d+): (\w+) (\S*) of (\S+)", lines)]
+        self.aggs = [(int(value), int(beyond or 0), int(count), how, kind, name) for value, beyond, count, how, kind, name in
+                     re.findall(r"word (\d+)(?: and (\d+))?, word (\d+): (\w+) (\S*) of (\S+)", lines)]
 
     def numbers(self):
         return self.heads + self.slots * self.stride
@@ -214,7 +214,7 @@ class Groups:
             raise Wrong(f"a key has the bits {bits} on top")
         return {name: values[name] for _, _, name in self.keys}
 
-    def agg(self, words, value, count, how, kind, name):
+    def agg(self, words, value, beyond, count, how, kind, name):
         if how == "count":
             return words[count]
         if how == "bools":
@@ -222,8 +222,11 @@ class Groups:
         number = words[value]
         if how == "least":
             number ^= (1 << 64) - 1
-        if kind[0] == "i":
-            number -= 1 << 63 if how != "sum" else number >> 63 << 64
+        if how == "sum":
+            number |= words[beyond] << 64
+            number -= number >> 127 << 128
+        elif kind[0] == "i":
+            number -= 1 << 63
         if name.startswith("mean"):
             return float(number) / float(words[count]) if words[count] else None
         return number if words[count] or how == "sum" else None
@@ -235,7 +238,7 @@ class Groups:
             key, first, *words = numbers[at:at + self.stride]
             if first:
                 row = self.key(key)
-                row.update((name, self.agg(words, value, count, how, kind, name)) for value, count, how, kind, name in self.aggs)
+                row.update((agg[-1], self.agg(words, *agg)) for agg in self.aggs)
                 groups.append((first ^ (1 << 64) - 1, row))
         return {"groups": [row for _, row in sorted(groups, key=lambda x: x[0])], "rows": sum(numbers[:self.heads])}
 
