@@ -149,8 +149,8 @@ static Text ordered(CudaEmit *e, const Type *type, Text value) {
                        TEXT_ARG(value));
 }
 
-// A number that is too large to be added as often as a block has rows is left to the CPU. None of 32
-// bits is.
+// A number that is too large to be added as often as a block has rows is left to the CPU. None of
+// 32 bits is.
 static void judge_size(CudaEmit *e, const Expr *x, Text when, Text value) {
     const Type *from = x->op == EXPR_WIDEN ? graph_at(e->plan->graph, x->args[0])->type : x->type;
     bool is_signed = type_is_signed(type_base(x->type));
@@ -376,6 +376,7 @@ void cuda_print_groups_end(const CudaKernel *kernel, const Dialect *words, TextB
     text_buf_format(buf, "    %s\n    for (u32 i = 0; i < %u; i++)\n"
                          "        own[(i + %u) * %u + %s] = g.words[i];\n",
                     words->unroll, groups->words, groups->heads + 1, groups->lanes, words->lane);
-    text_buf_format(buf, "    %s\n    sb_flush_one<%u, %u, " CUDA_NAME "_words, %u>(a.groups, own);\n",
-                    words->barrier, groups->heads, groups->words, groups->lanes);
+    text_buf_format(buf, "    %s\n    sb_flush_one<%u, %u, " CUDA_NAME "_words, %u>"
+                         "(a.groups, own);\n", words->barrier, groups->heads, groups->words,
+                    groups->lanes);
 }

@@ -16,6 +16,7 @@ enum {
     LANE_BYTES = 16,     // What a lane loads at once of the widest column.
     LANE_NODES = 256,    // Operations that a lane does at once: more would not stay in registers.
     TURN_BYTES = 32,     // What a lane loads before it uses the first value: at least, if it can.
+    GROUP_BYTES = 128,   // The same where a processor has fewer lanes, for memory of their groups.
     TURN_MAX = 4,
     TILE_BYTES = 160,    // Of a row in shared memory, of which a block of all lanes has 48 KiB.
     // Blocks for each processor. 8 have all lanes that it holds. Half of these find more of what
@@ -170,8 +171,8 @@ static uint32_t turn_of(const CudaEmit *e) {
     for (size_t i = 0; i < kernel->input_count; i++)
         if (is_whole(kernel, i))
             loaded += kernel->width * type_size(type_base(type_element(kernel->inputs[i].type)));
-    uint32_t turn = 1;
-    while (turn < TURN_MAX && turn * loaded < TURN_BYTES &&
+    uint32_t turn = 1, least = kernel->groups && kernel->groups->hot ? GROUP_BYTES : TURN_BYTES;
+    while (turn < TURN_MAX && turn * loaded < least &&
            2 * turn * kernel->width * e->node_count <= LANE_NODES)
         turn *= 2;
     return turn;

@@ -947,6 +947,23 @@ def check_host(case, text):
             compare(case, text, library, kernels, seed)
 
 
+def check_full(case, text):
+    """In a table of four slots other groups have no room: their rows are left to the CPU, and no others."""
+    slots = {kernel.groups.slots for kernel in kernels_of(text)}
+    for count in slots:
+        text = re.sub(rf"\b{count}(?=, \d+>\(g\.keys| slots of|, \w+_words, \d+>)", "4", text)
+    if {kernel.groups.slots for kernel in kernels_of(text)} != {4}:
+        raise Wrong("the text does not say how many slots there are")
+    check_host(case, text)
+    columns = parse_columns(re.search(r" as \{(.*?)\}", case.read_text())[1])
+    with tempfile.TemporaryDirectory() as folder:
+        library, kernels = compile_host(text, Path(folder))
+        params = {f"p{i}": -12 for i in range(9)}
+        status, results = run_kernels(library, kernels, columns, random_rows(columns, 200, random.Random(1)), params, (3, 5), 1)
+    if len(results["groups"]) != 4 or status.count(0) > 150:
+        raise Wrong(f"a table of 4 slots has {len(results['groups'])} groups, and {status.count(0)} of 200 rows")
+
+
 def check_barriers(case, text):
     """Without any one of its barriers a kernel gives something else."""
     parts = text.split("__syncthreads();")
@@ -984,6 +1001,8 @@ def main():
         parts = {"barriers": lambda: check_barriers(case, text), "counts": lambda: check_counts(case, text, update), "host": lambda: check_host(case, text),
                  "job": lambda: check_job(case, text, nvrtc),
                  "nvrtc": lambda: check_nvrtc(case, nvrtc, counts_of(text)["kernels"])}
+        if " bits of the key: " in text:
+            parts["full"] = lambda: check_full(case, text)
         if "__syncthreads();" not in text:
             del parts["barriers"]
         for name, part in parts.items():
