@@ -153,13 +153,10 @@ static Text ordered(CudaEmit *e, const Type *type, Text value) {
 // 32 bits is.
 static void judge_size(CudaEmit *e, const Expr *x, Text when, Text value) {
     const Type *from = x->op == EXPR_WIDEN ? graph_at(e->plan->graph, x->args[0])->type : x->type;
-    bool is_signed = type_is_signed(type_base(x->type));
     if (type_size(type_base(from)) <= sizeof(uint32_t)) return;
-    Text counts = when.len ? when : TEXT("1");
-    text_buf_format(&e->body, "    bad |= on & %.*s & ", TEXT_ARG(counts));
-    if (is_signed) text_buf_format(&e->body, "(%.*s < -g.most | ", TEXT_ARG(value));
-    text_buf_format(&e->body, is_signed ? "%.*s > g.most);\n" : "(%.*s > (u64)g.most);\n",
-                    TEXT_ARG(value));
+    const char *most = type_is_signed(type_base(x->type)) ? "+ (u64)g.most > 2 *" : ">";
+    text_buf_format(&e->body, "    bad |= on & %.*s & ((u64)%.*s %s (u64)g.most);\n",
+                    TEXT_ARG(when.len ? when : TEXT("1")), TEXT_ARG(value), most);
 }
 
 static CudaGroupAgg aggregate(CudaEmit *e, CudaGroups *groups, Words *words, const Agg *agg) {

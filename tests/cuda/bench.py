@@ -19,9 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_groups
 import run as host
 from device import BUILT
-
 
 
 def launch_lanes():
@@ -47,9 +47,9 @@ class Driver:
         self.call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
         return function
 
-    def launch(self, function, blocks, args, stream):
+    def launch(self, function, blocks, lanes, args, stream):
         words = (ctypes.c_void_p * 1)(ctypes.addressof(args))
-        self.call("cuLaunchKernel", function, blocks, 1, 1, self.lanes, 1, 1, 0, ctypes.c_void_p(stream), words, None)
+        self.call("cuLaunchKernel", function, blocks, 1, 1, lanes, 1, 1, 0, ctypes.c_void_p(stream), words, None)
 
 
 class Program:
@@ -70,21 +70,28 @@ class Program:
         status = torch.zeros(rows, dtype=torch.uint8, device="cuda")
         some = torch.zeros(1, dtype=torch.uint8, device="cuda")
         processors = torch.cuda.get_device_properties(0).multi_processor_count
-        launches = []
+        launches, table, groups = [], None, None
         for function, kernel, elements, width, most in self.kernels:
             words = [struct.pack("<qQQ", rows, status.data_ptr(), some.data_ptr())]
+            if kernel.groups:
+                groups = kernel.groups
+                table = torch.zeros(groups.numbers(), dtype=torch.int64, device="cuda")
+                words.append(struct.pack("<Q", table.data_ptr()))
             words += [struct.pack("<Q", columns[column].data_ptr()) for _, _, column, _ in kernel.fields]
             args = ctypes.create_string_buffer(b"".join(words))
             lanes = rows * elements // width + 1
-            of_block = self.driver.lanes
+            of_block = kernel.groups.lanes if kernel.groups else self.driver.lanes
             blocks = min((lanes + of_block - 1) // of_block, processors * most)
-            launches.append((function, blocks, args))
+            launches.append((function, blocks, of_block, args))
         stream = torch.cuda.current_stream().cuda_stream
 
         def go():
+            if groups:
+                table.zero_()
             for launch in launches:
                 self.driver.launch(*launch, stream)
         go.raised = lambda: int(some.item())
+        go.groups = lambda: groups.read([x & (1 << 64) - 1 for x in table.tolist()])["groups"]
         return go
 
 
@@ -170,7 +177,8 @@ def row_ge(torch):
             "results": ("dense", "categories")}
 
 
-ROWS = {"ga": row_ga, "ga_tensor": row_ga_tensor, "normalise": row_normalise, "gb": row_gb, "ge": row_ge}
+ROWS = {"ga": row_ga, "ga_tensor": row_ga_tensor, "normalise": row_normalise, "gb": row_gb, "ge": row_ge,
+        "q6": bench_groups.row_q6, "q1": bench_groups.row_q1}
 
 
 def difference(row):
@@ -185,12 +193,23 @@ def difference(row):
     return most
 
 
+def find_cupy():
+    try:
+        import cupy
+        return cupy
+    except ImportError:
+        return None
+
+
 def run_row(torch, driver, name, rounds):
     program = Program(torch, driver, name)
     row = ROWS[name](torch)
     ours = program.bind(row["rows"], row["columns"])
     ours()
-    apart = difference(row)
+    if "words" in row:
+        apart = bench_groups.difference(ours.groups(), row["call"](*row["with"]), row["words"])
+    else:
+        apart = difference(row)
     source = torch.empty(row["bytes"] // 8, dtype=torch.float32, device="cuda")
     target = torch.empty_like(source)
     function, arguments = row["call"], row["with"]
@@ -199,12 +218,17 @@ def run_row(torch, driver, name, rounds):
     compiled(*arguments)
     torch.cuda.synchronize()
     seconds = time.monotonic() - begun
-    times = measure(torch, {"sbc": ours, "copy": lambda: target.copy_(source), "torch": lambda: function(*arguments),
-                            "compiled": lambda: compiled(*arguments)}, rounds)
+    contenders = {"sbc": ours, "copy": lambda: target.copy_(source), "torch": lambda: function(*arguments),
+                  "compiled": lambda: compiled(*arguments)}
+    cupy = find_cupy() if "cupy" in row else None
+    if cupy:
+        query, arrays = row["cupy"](cupy)
+        contenders["cupy"] = lambda: query(cupy, *arrays)
+    times = measure(torch, contenders, rounds)
     ms = times["sbc"]
     print(f"| {name} | {ms:.3f} | {row['bytes'] / ms / 1e6:.0f} | {times['copy'] / ms:.1%} | {times['torch'] / ms:.2f} "
-          f"| {times['compiled'] / ms:.2f} | {apart:.2g}{' RAISED' if ours.raised() else ''} | {seconds:.0f} s |",
-          flush=True)
+          f"| {times['compiled'] / ms:.2f} | {apart:.2g}{' RAISED' if ours.raised() else ''} | {seconds:.0f} s "
+          f"| {times['cupy'] / ms if cupy else 0:.2f} |", flush=True)
 
 
 # ---- copies beside kernels ------------------------------------------------------------------------
@@ -294,8 +318,8 @@ def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     properties = torch.cuda.get_device_properties(0)
     print(f"{properties.name}, {properties.multi_processor_count} processors, torch {torch.__version__}, {rounds} rounds\n")
-    print("| program | ms | GB/s | of a copy | torch eager / sbc | torch.compile / sbc | largest difference | compiled in |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    print("| program | ms | GB/s | of a copy | torch eager / sbc | torch.compile / sbc | largest difference | compiled in | CuPy eager / sbc |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     torch.zeros(1, device="cuda")
     driver = Driver()
     for name in sys.argv[2:] or ROWS:

@@ -190,8 +190,8 @@ class Kernel:
 class Groups:
     """The table of groups that a kernel fills, as its comments say."""
 
-    def __init__(self, heads, slots, stride, lines):
-        self.heads, self.slots, self.stride = int(heads), int(slots), int(stride)
+    def __init__(self, lanes, heads, slots, stride, lines):
+        self.lanes, self.heads, self.slots, self.stride = int(lanes), int(heads), int(slots), int(stride)
         self.keys = [(int(bits), kind, name) for bits, kind, name in re.findall(r"(\d+) bits of the key: (\S+) of (\S+)", lines)]
         self.aggs = [(int(value), int(beyond or 0), int(count), how, kind, name) for value, beyond, count, how, kind, name in
                      re.findall(r"word (\d+)(?: and (\d+))?, word (\d+): (\w+) (\S*) of (\S+)", lines)]
@@ -244,7 +244,7 @@ class Groups:
 
 
 def groups_of(text, name):
-    found = re.search(rf"^// {name}\.groups: .*?(\d+) numbers, (\d+) slots of (\d+) words\n((?://   .*\n)*)", text, re.M)
+    found = re.search(rf"^// {name}\.groups: blocks of (\d+) lanes, (\d+) numbers, (\d+) slots of (\d+) words\n((?://   .*\n)*)", text, re.M)
     return Groups(*found.groups()) if found else None
 
 

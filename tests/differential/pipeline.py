@@ -632,9 +632,32 @@ class Maker:
     def hint(self, flow):
         if self.gpu and self.chance(0.9):
             steps = [(self.where if self.chance(0.3) else self.derive)(flow) for _ in range(self.random.randint(1, 3))]
-            return ("on gpu {\n", ["\n".join(step_text(step) for step in steps)], "\n}", )
+            texts = [step_text(step) for step in steps] + ([self.kernel_groups(flow)] if self.chance(0.4) else [])
+            return ("on gpu {\n", ["\n".join(texts)], "\n}", )
         step = self.derive(flow) if self.chance(0.5) else self.where(flow)
         return (self.pick(("with (batch = 64)", "on cpu", "with (cpus = 1)", "with (concurrency = 2, batch = 5)")) + " { " + step_text(step) + " }", [], "")
+
+    def kernel_groups(self, flow):
+        """Groups that kernels fill, unless a key or an argument is computed by something else."""
+        short, whole = ("i8", "i16", "i32"), (*kinds.INTEGERS, "date", "duration")
+        keys = [named(n) for n, k, _ in flow.columns if k in (*whole, "bool", "timestamp")]
+        keys = self.random.sample(keys, min(len(keys), self.pick((0, 1, 1, 2, 3))))
+        calls = [("count()", "i64", False)]
+        for name, kind, _ in flow.columns:
+            x = named(name)
+            calls += [(f"count({x})", "i64", False)] * (kind in (*whole, "bool"))
+            calls += [(f"sum({x})", "i64", False)] * (kind in short) + [(f"mean({x})", "f64", True)] * (kind in kinds.INTEGERS)
+            calls += [(f"{f}({x})", kind, True) for f in ("min", "max")] * (kind in whole)
+            calls += [(f"{f}({x})", "bool", True) for f in ("any", "all")] * (kind == "bool")
+        columns, items = [column for column in flow.columns if named(column[0]) in keys], []
+        columns.sort(key=lambda column: keys.index(named(column[0])))
+        conditions = [f" where {named(n)}" for n, k, q in flow.columns if k == "bool" and not q]
+        for text, kind, nullable in self.random.sample(calls, min(len(calls), self.random.randint(1, 6))):
+            name = self.name("g")
+            items.append(f"{name} = {text}{self.pick(conditions) if conditions and self.chance(0.3) else ''}")
+            columns.append((name, kind, nullable))
+        flow.columns = columns
+        return (f"group by {', '.join(keys)} " if keys else "aggregate ") + "{ " + ", ".join(items) + " }"
 
     def repartition(self, flow):
         return (self.pick(("repartition rows 7", "repartition bytes 4KiB")), [], "")
