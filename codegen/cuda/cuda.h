@@ -113,7 +113,7 @@ typedef struct CudaHeader {
     Text        text;
 } CudaHeader;
 
-enum { CUDA_HEADERS = 4 };
+enum { CUDA_HEADERS = 5 };
 extern const CudaHeader cuda_headers[CUDA_HEADERS];
 
 #endif
