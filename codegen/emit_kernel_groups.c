@@ -200,3 +200,17 @@ Block kernel_groups_next(Emit *e, Block next) {
     emit_at(e, here);
     return after;
 }
+
+// All rows of a launch are in the groups at once. So a partition ends after one, and not in it: a
+// job that goes on from its commits takes no row twice.
+void kernel_groups_border(Emit *e, Block next) {
+    Block ends = emit_block(e, "launch_ends");
+    Val at = emit_load(e, e->i64, e->stage->cursor, "");
+    Val first = rows_field(e, e->i64, offsetof(SbKernelRows, first));
+    Val count = rows_field(e, e->i64, offsetof(SbKernelRows, count));
+    Val inside = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, at, first, ""), count, "");
+    Val table = rows_field(e, e->ptr, offsetof(SbKernelRows, groups));
+    Val taken = LLVMBuildNot(e->b, emit_is_nullptr(e, table), "");
+    emit_branch(e, LLVMBuildAnd(e->b, inside, taken, ""), next, ends);
+    emit_at(e, ends);
+}

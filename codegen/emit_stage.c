@@ -308,6 +308,7 @@ void stage_block_border(Emit *e, Block next) {
     Block full = emit_block(e, "full");
     batches_flush(e);
     store_progress(e);
+    if (stage_kernel_groups(e, s->stage)) kernel_groups_border(e, next);
     Val is_full = emit_callv(e, "sb_task_border", e->i32, arg(e->task));
     for (uint32_t i = 0; i < s->stage->terminal_count; i++)
         if (s->only[i]) emit_store(e, LLVMConstNull(e->ptr), s->only[i]);

@@ -82,6 +82,8 @@ const CudaGroups *stage_kernel_groups(const Emit *e, const Stage *stage);  // Nu
 void  kernel_groups_take(Emit *e, const CudaGroups *groups);
 void  kernel_groups_judge(Emit *e);
 Block kernel_groups_next(Emit *e, Block next);
+// At a border between blocks: goes to `next` where more rows of the launch come.
+void  kernel_groups_border(Emit *e, Block next);
 bool  kernels_did(const Emit *e, const Op *op);    // As columns_did, of rows after a kernel.
 Value kernels_load(Emit *e, Frame *frame, uint32_t column);
 

@@ -4,6 +4,7 @@ Peers work eagerly: with a mask for each group, as neither torch nor CuPy groups
 """
 ROWS = 1 << 28
 SHIPPED, LAST = 8036, 10561  # Days: 1992-01-02 and 1998-12-01.
+TODAY = 9298  # 1995-06-17: what was received later is not returned.
 Q1_UNTIL, Q6_FROM, Q6_UNTIL = 10471, 8766, 9131
 FLAGS = ((65, 70), (78, 70), (78, 79), (82, 70))  # A F, N F, N O, R F.
 
@@ -15,10 +16,10 @@ def lineitem(torch, rows):
     columns = {"shipdate": between(SHIPPED, LAST, torch.int32), "extendedprice": quantity * between(90000, 209999),
                "discount": between(0, 10), "tax": between(0, 8)}
     columns["quantity"] = quantity * 100
-    late = columns["shipdate"] > 9298  # Of 1995-06-17: those that were shipped later are N.
+    received = columns["shipdate"] + between(1, 30, torch.int32)
     returned = between(0, 1, torch.uint8)
-    columns["returnflag"] = torch.where(late, 78, 65 + 17 * returned).to(torch.uint8)
-    columns["linestatus"] = torch.where(late, 79, 70).to(torch.uint8)
+    columns["returnflag"] = torch.where(received > TODAY, 78, 65 + 17 * returned).to(torch.uint8)
+    columns["linestatus"] = torch.where(columns["shipdate"] > TODAY, 79, 70).to(torch.uint8)
     return columns
 
 
