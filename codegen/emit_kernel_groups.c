@@ -31,7 +31,7 @@ static void count_rows(Emit *e, const CudaGroups *groups, Val table) {
     for (uint32_t m = stage->op_count; m-- > 0;) {
         const Op *op = graph_op_at(e->graph, stage->ops[m]);
         if (stage_counts_in(e, op, to)) stage_count(e, to->step, SB_IN, rows);
-        if (op->kind == OP_FILTER) {
+        if (m && op->kind == OP_FILTER) {
             Val out = number_at(e, table, --filter);
             stage_count(e, op->step, SB_FILTERED, out);
             rows = LLVMBuildAdd(e->b, rows, out, "");
