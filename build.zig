@@ -123,8 +123,9 @@ pub fn build(b: *std.Build) void {
     _ = embedded.addCopyFile(b.path("codegen/cuda/device.cuh"), "device.cuh");
     _ = embedded.addCopyFile(b.path("codegen/cuda/group.cuh"), "group.cuh");
     _ = embedded.addCopyFile(b.path("stdlib/number/math_lanes.h"), "math_lanes.h");
-    _ = embedded.addCopyFile(b.path("stdlib/number/math_f32.h"), "math_f32.h");
-    _ = embedded.addCopyFile(b.path("stdlib/number/half.h"), "half.h");
+    _ = embedded.addCopyFile(b.path("codegen/cuda/reduce.cuh"), "reduce.cuh");
+    for ([_][]const u8{ "half.h", "math_f32.h", "math_f64.h", "math_pair.h" }) |name|
+        _ = embedded.addCopyFile(b.path(b.fmt("stdlib/number/{s}", .{name})), name);
     _ = embedded.addCopyFile(b.path("runtime/python/host.py"), "host.py");
     core.addEmbedPath(embedded.getDirectory()); // #embed <functions.decl>, <host.py>, and what kernels include
     const libsbc = b.addLibrary(.{ .name = "sbc", .linkage = .static, .root_module = core });

@@ -31,9 +31,7 @@ typedef struct Columns {
 
 static uint32_t number_of(Emit *e, Columns *all, const CudaColumn *column) {
     for (size_t i = 0; i < all->count; i++)
-        if (all->items[i].item.member == column->item.member &&
-            all->items[i].item.column == column->item.column)
-            return (uint32_t)i;
+        if (cuda_same_column(&all->items[i], column)) return (uint32_t)i;
     arena_push(e->arena, all->items, all->count, all->cap, *column);
     return (uint32_t)all->count - 1;
 }
@@ -44,8 +42,9 @@ static Columns columns_of(Emit *e, const CudaUnit *unit, bool outputs) {
     for (size_t k = 0; k < unit->kernel_count; k++) {
         const CudaKernel *kernel = &unit->kernels[k];
         size_t count = outputs ? kernel->output_count : kernel->input_count;
+        const CudaColumn *columns = outputs ? kernel->outputs : kernel->inputs;
         for (size_t i = 0; i < count; i++)
-            number_of(e, &all, outputs ? &kernel->outputs[i] : &kernel->inputs[i]);
+            if (!columns[i].temp) number_of(e, &all, &columns[i]);
     }
     return all;
 }
@@ -56,7 +55,8 @@ static Val column_constant(Emit *e, const Stage *stage, const CudaColumn *column
     const Breaker *from = &e->plan->breakers[stage->breaker];
     Parts parts = {0};
     size_t offset = 0;
-    if (!column->item.member) offset = from->slots[from->slot_of[column->item.column]].offset;
+    if (!column->temp && !column->item.member)
+        offset = from->slots[from->slot_of[column->item.column]].offset;
     PART(&parts, SbKernelColumn, offset, emit_i32(e, (uint32_t)offset));
     PART(&parts, SbKernelColumn, size, emit_i32(e, (uint32_t)type_size(element)));
     PART(&parts, SbKernelColumn, elements,
@@ -74,9 +74,15 @@ static Val column_constants(Emit *e, const Stage *stage, const Columns *all) {
 
 // ---- kernels ------------------------------------------------------------------------------------
 
-static Val numbers(Emit *e, const CudaColumn *columns, size_t count, Columns *all) {
+// Temporary columns come after all others.
+static Val numbers(Emit *e, const CudaColumn *columns, size_t count, Columns *all,
+                   Columns *temps) {
     Val *items = arena_new_array(e->arena, Val, count + 1);
-    for (size_t i = 0; i < count; i++) items[i] = emit_i32(e, number_of(e, all, &columns[i]));
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = columns[i].temp ? (uint32_t)all->count + number_of(e, temps, &columns[i])
+                                          : number_of(e, all, &columns[i]);
+        items[i] = emit_i32(e, number);
+    }
     return emit_sequence(e, items, (uint32_t)count, "kernel_numbers");
 }
 
@@ -90,9 +96,12 @@ static Val params(Emit *e, const CudaKernel *kernel) {
     return emit_sequence(e, items, (uint32_t)(2 * kernel->param_count), "kernel_params");
 }
 
-static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, Columns *outputs) {
+static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, Columns *outputs,
+                           Columns *temps) {
     Parts parts = {0};
-    uint64_t elements = kernel->shape ? type_elements(kernel->shape) : 1;
+    uint64_t elements = kernel->team    ? kernel->lanes
+                        : kernel->shape ? type_elements(kernel->shape)
+                                        : 1;
     part_add_text(e, &parts, offsetof(SbKernel, name), kernel->name);
     PART(&parts, SbKernel, elements, emit_i64(e, (int64_t)elements));
     PART(&parts, SbKernel, width, emit_i32(e, kernel->width));
@@ -100,9 +109,11 @@ static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, C
     PART(&parts, SbKernel, lanes, emit_i32(e, groups ? groups->lanes : SB_KERNEL_LANES));
     PART(&parts, SbKernel, groups, emit_int(e, e->i8, groups != nullptr));
     PART(&parts, SbKernel, blocks, emit_i32(e, kernel->blocks));
-    PART(&parts, SbKernel, inputs, numbers(e, kernel->inputs, kernel->input_count, inputs));
+    PART(&parts, SbKernel, inputs,
+         numbers(e, kernel->inputs, kernel->input_count, inputs, temps));
     PART(&parts, SbKernel, input_count, emit_i32(e, (uint32_t)kernel->input_count));
-    PART(&parts, SbKernel, outputs, numbers(e, kernel->outputs, kernel->output_count, outputs));
+    PART(&parts, SbKernel, outputs,
+         numbers(e, kernel->outputs, kernel->output_count, outputs, temps));
     PART(&parts, SbKernel, output_count, emit_i32(e, (uint32_t)kernel->output_count));
     PART(&parts, SbKernel, params, params(e, kernel));
     PART(&parts, SbKernel, param_count, emit_i32(e, (uint32_t)kernel->param_count));
@@ -127,10 +138,11 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     const CodegenKernels *kernels = kernels_of(e, stage);
     if (!kernels) return LLVMConstNull(e->ptr);
     const CudaUnit *unit = kernels->unit;
-    Columns inputs = columns_of(e, unit, false), outputs = columns_of(e, unit, true);
+    Columns inputs = columns_of(e, unit, false), outputs = columns_of(e, unit, true),
+            temps = {unit->temps, unit->temp_count, unit->temp_cap};
     Val *items = arena_new_array(e->arena, Val, unit->kernel_count + 1);
     for (size_t i = 0; i < unit->kernel_count; i++)
-        items[i] = kernel_constant(e, &unit->kernels[i], &inputs, &outputs);
+        items[i] = kernel_constant(e, &unit->kernels[i], &inputs, &outputs, &temps);
     Val *codes = arena_new_array(e->arena, Val, kernels->part_count + 1);
     for (size_t i = 0; i < kernels->part_count; i++)
         codes[i] = code_constant(e, &kernels->parts[i]);
@@ -142,6 +154,8 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     PART(&parts, SbKernels, input_count, emit_i32(e, (uint32_t)inputs.count));
     PART(&parts, SbKernels, outputs, column_constants(e, stage, &outputs));
     PART(&parts, SbKernels, output_count, emit_i32(e, (uint32_t)outputs.count));
+    PART(&parts, SbKernels, temps, column_constants(e, stage, &temps));
+    PART(&parts, SbKernels, temp_count, emit_i32(e, (uint32_t)temps.count));
     PART(&parts, SbKernels, codes, emit_sequence(e, codes, code_count, "kernel_codes"));
     PART(&parts, SbKernels, code_count, emit_i32(e, code_count));
     PART(&parts, SbKernels, rows, emit_i64(e, stage->batch));
@@ -212,7 +226,7 @@ Value kernels_load(Emit *e, Frame *frame, uint32_t column) {
         return emit_expr(e, frame, op->project.items[column].expr);
     const Type *type = op->columns[column].type, *base = type_base(type);
     Columns outputs = columns_of(e, kernels_of(e, stage)->unit, true);
-    uint32_t number = number_of(e, &outputs, &(CudaColumn){{member, column}, type});
+    uint32_t number = number_of(e, &outputs, &(CudaColumn){.item = {member, column}, .type = type});
     Val at = kernel_field(e, e->i64, offsetof(SbKernelRows, at));
     Val values = kernel_field(e, e->ptr, offsetof(SbKernelRows, values));
     Val from = emit_load_at(e, e->ptr, values, sizeof(char *) * number, "");

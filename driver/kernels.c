@@ -164,9 +164,20 @@ int kernels_make(const Kernels *kernels, const CodegenKernels **made) {
 
 // ---- explaining ---------------------------------------------------------------------------------
 
-static size_t row_bytes(const CudaColumn *columns, size_t count) {
+static const char *const team_words[] = {
+    [CUDA_THREAD] = "one thread", [CUDA_WARP] = "lanes of a warp", [CUDA_BLOCK] = "a block",
+};
+
+static const char *goes_over(const CudaKernel *kernel) {
+    return kernel->team    ? "reduces"
+           : kernel->shape ? "goes over elements of another shape"
+                           : "goes over rows";
+}
+
+static size_t row_bytes(const CudaColumn *columns, size_t count, bool temps) {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
+        if (columns[i].temp != temps) continue;
         const Type *type = columns[i].type;
         uint64_t elements = type->kind == TYPE_TENSOR ? type_elements(type) : 1;
         bytes += elements * type_size(type_base(type_element(type))) + type->nullable;
@@ -177,15 +188,23 @@ static size_t row_bytes(const CudaColumn *columns, size_t count) {
 // `apart`: the kernel before; null: it is the first one.
 static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKernel *apart,
                            const CudaTask *tasks, size_t count) {
-    text_buf_format(out, "    %.*s goes over %s, %u at a time\n", TEXT_ARG(kernel->name),
-                    kernel->shape ? "elements" : "rows", kernel->width);
+    if (kernel->team)
+        text_buf_format(out, "    %.*s reduces %u elements at a time, %s each\n",
+                        TEXT_ARG(kernel->name), kernel->size, team_words[kernel->team]);
+    else
+        text_buf_format(out, "    %.*s goes over %s, %u at a time\n", TEXT_ARG(kernel->name),
+                        kernel->shape ? "elements" : "rows", kernel->width);
     if (apart)
-        text_buf_format(out, "        apart from the one before, which goes over %s\n",
-                        apart->shape ? "elements of another shape" : "rows");
+        text_buf_format(out, "        apart from the one before, which %s\n", goes_over(apart));
     text_buf_format(out, "        takes %zu bytes of a row, gives %zu; one more where the CPU has\n"
                          "            to judge rows\n",
-                    row_bytes(kernel->inputs, kernel->input_count),
-                    row_bytes(kernel->outputs, kernel->output_count));
+                    row_bytes(kernel->inputs, kernel->input_count, false),
+                    row_bytes(kernel->outputs, kernel->output_count, false));
+    size_t taken = row_bytes(kernel->inputs, kernel->input_count, true),
+           left = row_bytes(kernel->outputs, kernel->output_count, true);
+    if (left) text_buf_format(out, "        leaves %zu bytes of a row on the GPU\n", left);
+    if (taken)
+        text_buf_format(out, "        takes %zu bytes of a row that are on the GPU\n", taken);
     if (kernel->groups)
         text_buf_format(out, "        fills %u groups at most, %u of each block without waiting\n",
                         kernel->groups->slots,

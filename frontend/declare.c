@@ -270,7 +270,7 @@ static void read_traits(Reader *reader, Decl *decl) {
         {"nulls", 0, AGG_NULLS},                 {"columns", FN_COLUMNS, AGG_COLUMNS},
         {"looks", 0, AGG_LOOKS},                 {"sums", 0, AGG_SUMS},
         {"impure", FN_IMPURE, 0},                {"each", FN_EACH, 0},
-        {"cuts", FN_CUTS, 0},
+        {"cuts", FN_CUTS, 0},                    {"kernels", FN_KERNELS, 0},
     };
     skip_spaces(reader);
     while (reader->at < reader->line_end && !reader->failed) {
@@ -287,8 +287,8 @@ static void read_traits(Reader *reader, Decl *decl) {
         if (!found)
             fail(reader, decl->aggregate
                              ? "call, typed, order, nulls, columns, looks or fallible"
-                             : "fallible, call, typed, random, columns, costly, each, cuts or "
-                               "impure");
+                             : "fallible, call, typed, random, columns, costly, each, cuts, "
+                               "impure or kernels");
         skip_spaces(reader);
     }
 }

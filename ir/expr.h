@@ -59,6 +59,7 @@ typedef enum FnTrait : uint32_t {
     FN_ALONE    = 1u << 14, // One call at a time.
     FN_PYTHON   = 1u << 15, // A batch function in Python: the symbol is "module:function".
     FN_ROWS     = 1u << 16, // Python: it is called with the values of one row.
+    FN_KERNELS  = 1u << 17, // Kernels for GPUs have it (codegen/cuda/device.cuh), as FN_COLUMNS.
 } FnTrait;
 
 // What values an integer result may have.

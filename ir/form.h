@@ -7,7 +7,7 @@
 static const char *const form_fn_traits[] = {
     "fallible", "maybe", "call", "typed", "impure", "extern", "random", "costly",
     "out", "columns", "each", "cuts", "batch", "state", "alone",
-    "python", "rows",
+    "python", "rows", "kernels",
 };
 
 static const char *const form_agg_traits[] = {
@@ -25,7 +25,7 @@ static const char *const form_places[] = {
 
 enum { FORM_DEPTH_MAX = 64 };  // Nesting of types and constants that the reader follows.
 
-static_assert(1u << (countof(form_fn_traits) - 1) == FN_ROWS);
+static_assert(1u << (countof(form_fn_traits) - 1) == FN_KERNELS);
 static_assert(1u << (countof(form_agg_traits) - 1) == AGG_SUMS);
 
 #endif

@@ -12,12 +12,16 @@ static const char because_step[] = "kernels compute no such step";
 static const char because_type[] = "kernels know numbers, times and tensors of numbers";
 static const char because_call[] = "it calls a function that kernels do not have";
 static const char because_whole[] = "kernels compute tensors element by element";
+static const char because_long[] = "kernels reduce a million elements at most";
 static const char because_parts[] = "kernels put few parts together";
 static const char because_slice[] = "what a slice leaves out may fault";
 static const char because_cast[] = "kernels cast only between numbers";
 static const char because_nothing[] = "it computes nothing";
 
-enum { PARTS_MAX = 64 };  // Of a list or an `append`.
+enum {
+    PARTS_MAX = 64,           // Of a list or an `append`.
+    REDUCED_MAX = 1 << 20,    // Two levels of the tree.
+};
 
 typedef struct Search {
     const Plan *plan;
@@ -79,6 +83,17 @@ static const char *why_not_list(const Graph *graph, const Expr *x) {
     return constant || x->arg_count <= PARTS_MAX ? nullptr : because_parts;
 }
 
+static const char *why_not_reduction(const Graph *graph, const Expr *x) {
+    const Type *from = graph_at(graph, x->args[0])->type;
+    if (!has_column(from)) return because_type;
+    return from->shape[graph_axis(graph, x, 1)] > REDUCED_MAX ? because_long : nullptr;
+}
+
+// Traits that say how a function is called: kernels know one way.
+static bool has_function(const Expr *x) {
+    return x->fn->traits == FN_COLUMNS || x->fn->traits == FN_KERNELS;
+}
+
 static const char *why_not_node(const Graph *graph, const Expr *x) {
     if (!has_column(x->type)) return because_type;
     switch (x->op) {
@@ -93,18 +108,18 @@ static const char *why_not_node(const Graph *graph, const Expr *x) {
         return is_plain_time(graph, x) ? nullptr : because_type;
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_ROUND:
         return is_plain_cast(graph, x) ? nullptr : because_cast;
-    case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;
+    case EXPR_CALL: return has_function(x) ? nullptr : because_call;
     case EXPR_LIST: return why_not_list(graph, x);
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_EXPAND: case EXPR_CHOOSE: return nullptr;
     case EXPR_APPEND: return x->arg_count <= 1 + PARTS_MAX ? nullptr : because_parts;
     // What a slice leaves out is judged all the same.
     case EXPR_SLICE: return graph_faults(graph, x->args[0]) ? because_slice : nullptr;
     case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY:
-    case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
-    case EXPR_GATHER: case EXPR_REDUCE_SUM:
-    case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY:
-    case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+    case EXPR_LIST_ALL: case EXPR_LIST_REDUCE: case EXPR_GATHER:
         return because_whole;
+    case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
+    case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
+        return why_not_reduction(graph, x);
     case EXPR_RAW: case EXPR_PLACE: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT:
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD:
         return because_type;

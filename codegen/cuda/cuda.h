@@ -1,7 +1,7 @@
 // Cuda: the kernels of a stage for a GPU, as CUDA C.
 //
 //   plan ─ render.c ─▶ CUDA C ─ compiler.c ─▶ cubins for each architecture, PTX
-//             │ expr.c: nodes to statements
+//             │ expr.c: nodes to statements; reduce.c: reductions
 //             └ table.c: an operator is a template, a type a name, the dialect a struct of strings
 //
 // The text includes device.cuh and nothing else, so that it compiles for the host too: the tests
@@ -31,7 +31,21 @@ typedef struct CudaColumn {
     KernelItem  item;  // What gives it: of member 0 a column of the root.
     const Type *type;
     bool        tile;  // Of a kernel over rows: a tensor of numbers that the row lists.
+    bool        temp;  // Stays on the GPU. Of `item` the second is an expression of the member.
 } CudaColumn;
+
+static inline bool cuda_same_column(const CudaColumn *a, const CudaColumn *b) {
+    return a->temp == b->temp && a->item.member == b->item.member &&
+           a->item.column == b->item.column;
+}
+
+// Which threads take a segment of a tensor, along an axis that reductions go over (reduce.c).
+typedef enum CudaTeam {
+    CUDA_ALONE,   // None: the kernel goes over elements or rows.
+    CUDA_THREAD,  // Each its own.
+    CUDA_WARP,    // Lanes of a warp.
+    CUDA_BLOCK,   // All of a block.
+} CudaTeam;
 
 // What a kernel that fills groups puts into its table, and what the job makes of it: numbers of 64
 // bits.
@@ -73,6 +87,9 @@ typedef struct CudaKernel {
     Text        name;          // By its content: equal kernels have one name.
     Text        text;          // Its part of the unit.
     const Type *shape;         // The tensor whose elements lanes go over. Null: they go over rows.
+    CudaTeam    team;          // They go over segments of the shape.
+    uint32_t    size;          // Elements of a segment.
+    uint64_t    lanes;         // That the segments of a row take.
     uint32_t    width;         // Rows, or elements, that a lane takes at once.
     uint32_t    turn;          // How many such packs it loads before it computes.
     uint32_t    blocks;        // Of a launch at most, for each processor of the GPU.
@@ -86,6 +103,7 @@ typedef struct CudaKernel {
 typedef struct CudaUnit {
     Text        text;
     CudaKernel *kernels; size_t kernel_count, kernel_cap;  // In the order of their launches.
+    CudaColumn *temps;   size_t temp_count, temp_cap;      // What one kernel gives and others read.
 } CudaUnit;
 
 // A unit as code for one architecture.
@@ -107,13 +125,13 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
 // Appends the kernels of all stages of the plan: --dump=cuda.
 void cuda_print(TextBuf *buf, Arena *arena, const Plan *plan, CudaSources sources);
 
-// What kernels include: device.cuh, and the functions of the library.
+// What kernels include: device.cuh, reduce.cuh and the functions of the library.
 typedef struct CudaHeader {
     const char *name;
     Text        text;
 } CudaHeader;
 
-enum { CUDA_HEADERS = 5 };
+enum { CUDA_HEADERS = 8 };
 extern const CudaHeader cuda_headers[CUDA_HEADERS];
 
 #endif

@@ -21,10 +21,25 @@ static const char half[] = {
 #embed <half.h>
 };
 
+static const char f64[] = {
+#embed <math_f64.h>
+};
+
+static const char pair[] = {
+#embed <math_pair.h>
+};
+
+static const char reduce[] = {
+#embed <reduce.cuh>
+};
+
 const CudaHeader cuda_headers[CUDA_HEADERS] = {
     {"codegen/cuda/device.cuh", {device, sizeof device}},
     {"codegen/cuda/group.cuh", {group, sizeof group}},
     {"stdlib/number/math_lanes.h", {lanes, sizeof lanes}},
     {"stdlib/number/math_f32.h", {f32, sizeof f32}},
     {"stdlib/number/half.h", {half, sizeof half}},
+    {"stdlib/number/math_f64.h", {f64, sizeof f64}},
+    {"stdlib/number/math_pair.h", {pair, sizeof pair}},
+    {"codegen/cuda/reduce.cuh", {reduce, sizeof reduce}},
 };

@@ -180,6 +180,7 @@ template <typename T> SB_FN void sb_store_tile(T *to, const T *tile, u32 count) 
 #define uint16_t u16
 #include "stdlib/number/half.h"
 #include "stdlib/number/math_lanes.h"
+#include "stdlib/number/math_f64.h"
 #undef int64_t
 #undef uint64_t
 #undef uint32_t

@@ -79,7 +79,7 @@ static void print_constant(TextBuf *buf, const Type *type, const Const *value) {
     else text_buf_format(buf, "(%s)0x%llxull", cuda_value_type(base), (unsigned long long)bits);
 }
 
-Text cuda_index(CudaEmit *e, Text value) { return declare(e, "i32", 'i', e->names++, value); }
+Text cuda_index(CudaEmit *e, Text value) { return declare(e, "i32", 'j', e->names++, value); }
 
 const Const *cuda_item_at(const Graph *graph, const Expr *x, uint32_t i) {
     return x->op == EXPR_LIST ? &graph_at(graph, x->args[i])->value : &x->value.items[i];
@@ -185,24 +185,28 @@ static CudaValue param(CudaEmit *e, const Expr *x) {
     return (CudaValue){text_format(e->arena, "a.p%u", x->index), {0}, {0}};
 }
 
-size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type) {
+static size_t add_input(CudaEmit *e, const CudaColumn *column) {
     CudaKernel *kernel = e->kernel;
     for (size_t i = 0; i < kernel->input_count; i++)
-        if (kernel->inputs[i].item.column == column) return i;
-    CudaColumn input = {{0, column}, type};
-    arena_push(e->arena, kernel->inputs, kernel->input_count, kernel->input_cap, input);
+        if (cuda_same_column(&kernel->inputs[i], column)) return i;
+    arena_push(e->arena, kernel->inputs, kernel->input_count, kernel->input_cap, *column);
     return kernel->input_count - 1;
 }
 
+size_t cuda_input(CudaEmit *e, uint32_t column, const Type *type) {
+    CudaColumn input = {.item = {0, column}, .type = type};
+    return add_input(e, &input);
+}
+
 bool cuda_is_whole(const CudaKernel *kernel, const Type *type) {
+    if (kernel->team) return false;
     if (!kernel->shape) return true;
     return type->kind == TYPE_TENSOR && type_elements(type) == type_elements(kernel->shape);
 }
 
-// The column of the root that `x` reads.
-static CudaValue input(CudaEmit *e, uint32_t column, const Expr *x) {
+// The value of input `i`, whose type is that of `x`.
+static CudaValue input(CudaEmit *e, size_t i, const Expr *x) {
     const Type *type = x->type;
-    size_t i = cuda_input(e, column, type);
     CudaValue is = {0};
     if (!e->place.number && cuda_is_whole(e->kernel, type)) {
         is.value = text_format(e->arena, "x%zu", i);
@@ -221,10 +225,15 @@ static CudaValue input(CudaEmit *e, uint32_t column, const Expr *x) {
     return declare_all(e, x, is);
 }
 
+CudaValue cuda_temporary(CudaEmit *e, uint32_t member, ExprId id) {
+    CudaColumn column = cuda_need_temporary(e->maker, member, id);
+    return input(e, add_input(e, &column), graph_at(e->plan->graph, id));
+}
+
 // A column of an earlier step was judged there: its faults are not those of who reads it.
 static CudaValue column(CudaEmit *e, uint32_t member, const Expr *x) {
     KernelItem item = plan_kernel_item(e->plan, e->stage, member - 1, x->index);
-    if (!item.member) return input(e, item.column, x);
+    if (!item.member) return input(e, cuda_input(e, item.column, x->type), x);
     const Op *op = graph_op_at(e->plan->graph, e->stage->ops[item.member]);
     CudaValue is = cuda_value(e, item.member, op->project.items[item.column].expr);
     is.raise = (Text){0};
@@ -404,7 +413,8 @@ static CudaValue operate(CudaEmit *e, uint32_t member, const Expr *x,
         return out;
     }
     default:
-        if (cuda_divides_by_constants(e->plan->graph, x)) return divide(e, member, x, args);
+        if (!e->segment && cuda_divides_by_constants(e->plan->graph, x))
+            return divide(e, member, x, args);
         return by_template(e, x, args);
     }
 }
@@ -430,8 +440,12 @@ CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id) {
         if (e->nodes[i].member == member && e->nodes[i].place == e->place.number &&
             expr_same(e->nodes[i].id, id))
             return e->nodes[i].is;
+    const CudaValue *kept = cuda_kept(e, member, id);
+    if (kept) return *kept;
     const Expr *x = graph_at(e->plan->graph, id);
-    CudaNode node = {member, id, e->place.number, compute(e, member, x)};
+    CudaNode node = {.member = member, .id = id, .place = e->place.number};
+    node.is = graph_is_reduction(x) ? cuda_reduced(e, member, id) : compute(e, member, x);
     arena_push(e->arena, e->nodes, e->node_count, e->node_cap, node);
+    cuda_keep(e, &node);
     return node.is;
 }

@@ -49,7 +49,7 @@ bool cuda_is_in_turn(const CudaEmit *e, const Type *type) {
 }
 
 // In dimension `i` of a tensor that broadcasts to the shape of the place.
-static Text at_dimension(const Type *type, const CudaPlace *place, uint32_t i) {
+Text cuda_at_dimension(const Type *type, const CudaPlace *place, uint32_t i) {
     return type->shape[i] == 1 ? TEXT("0") : place->at[place->shape->rank - type->rank + i];
 }
 
@@ -61,7 +61,7 @@ Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place) {
     if (same) return place->element;
     for (uint32_t i = 0; i < type->rank; i++) {
         if (type->shape[i] == 1) continue;
-        Text at = at_dimension(type, place, i);
+        Text at = cuda_at_dimension(type, place, i);
         text_buf_format(&buf, "%s%.*s", buf.len ? " + " : "", TEXT_ARG(at));
         if (stride(type, i) > 1)
             text_buf_format(&buf, " * %llu", (unsigned long long)stride(type, i));
@@ -87,7 +87,7 @@ static CudaPlace moved(CudaEmit *e, const Expr *x) {
     CudaPlace to = {.shape = graph_at(graph, x->args[0])->type};
     for (uint32_t i = 0; i < x->type->rank; i++) {
         uint32_t axis = x->op == EXPR_PERMUTE ? graph_axis(graph, x, i + 1) : i;
-        to.at[axis] = at_dimension(x->type, &e->place, i);
+        to.at[axis] = cuda_at_dimension(x->type, &e->place, i);
     }
     if (x->op != EXPR_SLICE) return to;
     uint32_t axis = graph_axis(graph, x, 1);
@@ -96,8 +96,23 @@ static CudaPlace moved(CudaEmit *e, const Expr *x) {
     return to;
 }
 
+bool cuda_squeezed(const Graph *graph, const Expr *x, const CudaPlace *place, CudaPlace *to) {
+    *to = (CudaPlace){.shape = graph_at(graph, x->args[0])->type};
+    uint32_t j = 0;
+    for (uint32_t i = 0; i < to->shape->rank; i++) {
+        to->at[i] = TEXT("0");
+        if (to->shape->shape[i] == 1) continue;
+        while (j < x->type->rank && x->type->shape[j] == 1) j++;
+        if (j == x->type->rank || x->type->shape[j] != to->shape->shape[i]) return false;
+        to->at[i] = cuda_at_dimension(x->type, place, j++);
+    }
+    return true;
+}
+
 static CudaPlace reshaped(CudaEmit *e, const Expr *x) {
-    CudaPlace to = {.shape = graph_at(e->plan->graph, x->args[0])->type};
+    CudaPlace to;
+    if (cuda_squeezed(e->plan->graph, x, &e->place, &to)) return to;
+    to = (CudaPlace){.shape = graph_at(e->plan->graph, x->args[0])->type};
     to.element = cuda_index(e, cuda_element(e->arena, x->type, &e->place));
     for (uint32_t i = 0; i < to.shape->rank; i++) {
         unsigned long long inner = stride(to.shape, i);
@@ -113,12 +128,13 @@ static CudaPlace reshaped(CudaEmit *e, const Expr *x) {
 static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x) {
     const Graph *graph = e->plan->graph;
     uint32_t axis = graph_axis(graph, x, 0), begin = 0;
-    Text place = at_dimension(x->type, &e->place, axis);
+    Text place = cuda_at_dimension(x->type, &e->place, axis);
     CudaValue out = {0};
     for (uint32_t i = 1; i < x->arg_count; i++) {
         CudaPlace to = {.shape = graph_at(graph, x->args[i])->type};
         uint32_t size = to.shape->shape[axis];
-        for (uint32_t d = 0; d < x->type->rank; d++) to.at[d] = at_dimension(x->type, &e->place, d);
+        for (uint32_t d = 0; d < x->type->rank; d++)
+            to.at[d] = cuda_at_dimension(x->type, &e->place, d);
         to.at[axis] = cuda_index(e, text_format(e->arena, "%.*s - %uu < %uu ? %.*s - %uu : 0u",
                                                 TEXT_ARG(place), begin, size, TEXT_ARG(place),
                                                 begin));

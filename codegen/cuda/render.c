@@ -30,14 +30,14 @@ static const Op *member_op(const CudaEmit *e, uint32_t m) {
     return graph_op_at(e->plan->graph, e->stage->ops[m]);
 }
 
-static bool same_shape(const Type *a, const Type *b) {
+bool cuda_same_shape(const Type *a, const Type *b) {
     if (!a || !b) return a == b;
     bool same = a->rank == b->rank;
     for (uint32_t i = 0; same && i < a->rank; i++) same = a->shape[i] == b->shape[i];
     return same;
 }
 
-static const Type *shape_of(const Type *type) {
+const Type *cuda_shape_of(const Type *type) {
     return type->kind == TYPE_TENSOR ? type : nullptr;
 }
 
@@ -50,10 +50,7 @@ static bool is_list(const Plan *plan, const Op *op, uint32_t i) {
 
 // ---- what a kernel computes ---------------------------------------------------------------------
 
-// An item that is computed for what follows it, or because it may fault.
-typedef void ItemFn(void *self, uint32_t member, uint32_t item, bool output);
-
-static void each_item(const Plan *plan, const Stage *stage, void *self, ItemFn *see) {
+void cuda_each_item(const Plan *plan, const Stage *stage, void *self, CudaItemFn *see) {
     for (uint32_t m = 1; m < stage->kernels.op_count; m++) {
         const Op *op = graph_op_at(plan->graph, stage->ops[m]);
         for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++) {
@@ -75,35 +72,38 @@ static void judge(Item *to, Text raise) {
     if (raise.len) text_buf_format(&to->judged, " | %.*s", TEXT_ARG(raise));
 }
 
-static size_t add_output(CudaEmit *e, CudaColumn column) {
+size_t cuda_add_output(CudaEmit *e, CudaColumn column) {
     CudaKernel *kernel = e->kernel;
     arena_push(e->arena, kernel->outputs, kernel->output_count, kernel->output_cap, column);
     return kernel->output_count - 1;
 }
 
 static void give(CudaEmit *e, KernelItem from, const Type *type, const CudaValue *is) {
-    size_t i = add_output(e, (CudaColumn){from, type, false});
+    size_t i = cuda_add_output(e, (CudaColumn){.item = from, .type = type});
     text_buf_format(&e->body, "    y%zu = %.*s;\n", i, TEXT_ARG(is->value));
     if (!type->nullable) return;
     Text valid = is->valid.len ? is->valid : TEXT("1");
     text_buf_format(&e->body, "    y%zun = %.*s;\n", i, TEXT_ARG(valid));
 }
 
-// Two kinds of processors give a NaN other bits.
-static void judge_nan(Item *to, uint32_t member, ExprId id, const CudaValue *is) {
-    const Type *type = graph_at(to->e->plan->graph, id)->type;
+Text cuda_nan_of(const CudaEmit *e, uint32_t member, ExprId id, const CudaValue *is) {
+    const Type *type = graph_at(e->plan->graph, id)->type;
     Text valid = is->valid.len ? is->valid : TEXT("1");
     if (!type_is_float(type_base(type_element(type))) ||
-        cuda_range(to->e, member, id).most < INFINITY)
-        return;
-    judge(to, text_format(to->e->arena, "(%.*s & sb_nan(%.*s))", TEXT_ARG(valid),
-                          TEXT_ARG(is->value)));
+        cuda_range(e, member, id).most < INFINITY)
+        return (Text){0};
+    return text_format(e->arena, "(%.*s & sb_nan(%.*s))", TEXT_ARG(valid), TEXT_ARG(is->value));
+}
+
+static void judge_nan(Item *to, uint32_t member, ExprId id, const CudaValue *is) {
+    judge(to, cuda_nan_of(to->e, member, id, is));
 }
 
 static void compute_list(Item *to, uint32_t m, uint32_t i, bool output) {
     CudaEmit *e = to->e;
     const Expr *x = graph_at(e->plan->graph, member_op(e, m)->project.items[i].expr);
-    size_t at = output ? add_output(e, (CudaColumn){{m, i}, x->type, true}) : 0;
+    CudaColumn column = {.item = {m, i}, .type = x->type, .tile = true};
+    size_t at = output ? cuda_add_output(e, column) : 0;
     e->kernel->tiled |= output;
     for (uint32_t k = 0; k < x->arg_count; k++) {
         CudaValue is = cuda_value(e, m, x->args[k]);
@@ -122,7 +122,8 @@ static void compute_item(void *self, uint32_t m, uint32_t i, bool output) {
     const Type *type = graph_at(e->plan->graph, id)->type;
     bool list = is_list(e->plan, op, i) && e->tiles;
     if (list && !e->kernel->shape) compute_list(to, m, i, output);
-    if (list || !same_shape(shape_of(type), e->kernel->shape)) return;
+    if (list || !cuda_same_shape(cuda_shape_of(type), e->kernel->shape)) return;
+    if (cuda_class(e->arena, e->plan, e->stage, m, id).shape) return;  // reduce.c computes it.
     CudaValue is = cuda_value(e, m, id);
     judge(to, is.raise);
     if (!output) return;
@@ -194,14 +195,18 @@ static void print_pointer(CudaEmit *e, TextBuf *buf, size_t i, bool output) {
     const char *is_const = output ? "" : "const ";
     char kind = output ? 'y' : 'x';
     TextBuf name = {0};
-    type_print_name(&name, member_op(e, column->item.member)->columns[column->item.column].name);
+    if (column->temp)
+        text_buf_format(&name, "(%u.%u)", column->item.member, column->item.column);
+    else
+        type_print_name(&name,
+                        member_op(e, column->item.member)->columns[column->item.column].name);
     text_buf_format(buf, "    %s%s *%c%zu;  // %.*s\n", is_const, name_of(column), kind, i,
                     (int)name.len, name.at);
     text_buf_free(&name);
     if (column->type->nullable) text_buf_format(buf, "    %su8 *%c%zun;\n", is_const, kind, i);
 }
 
-static void print_arguments(CudaEmit *e, TextBuf *buf) {
+void cuda_print_arguments(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     text_buf_add(buf, TEXT("struct " CUDA_NAME "_args {\n    i64 rows;\n"
                            "    u8 *status, *some;\n"));
@@ -407,8 +412,7 @@ static void print_loop(CudaEmit *e, TextBuf *buf) {
 
 // ---- units --------------------------------------------------------------------------------------
 
-// Puts the name, which the text itself makes, where it is left open.
-static void settle(CudaEmit *e, TextBuf *text) {
+void cuda_settle(CudaEmit *e, TextBuf *text) {
     TextBuf parts = {0}, out = {0};
     cache_key_add(&parts, "kernel", text_buf_view(text));
     e->kernel->name = text_format(e->arena, "sb_kernel_%.16s", cache_key(e->arena, &parts));
@@ -443,7 +447,7 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
         cuda_compute_groups(e);
     } else {
         compute_filters(&item);
-        each_item(e->plan, e->stage, &item, compute_item);
+        cuda_each_item(e->plan, e->stage, &item, compute_item);
     }
     kernel->width = width_of(e);
     kernel->turn = turn_of(e);
@@ -451,11 +455,11 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     TextBuf text = {0};
     print_head(e, &text);
     text_buf_add(&text, text_buf_view(&e->tables));
-    print_arguments(e, &text);
+    cuda_print_arguments(e, &text);
     if (kernel->groups) cuda_print_groups(kernel, &text);
     print_element(e, &text, &item);
     print_loop(e, &text);
-    settle(e, &text);
+    cuda_settle(e, &text);
     bool useful = item.judged.len || kernel->output_count || kernel->groups;
     text_buf_free(&item.judged);
     text_buf_free(&e->body);
@@ -474,7 +478,7 @@ typedef struct Shapes {
 static void need_shape(Shapes *to, const Type *shape) {
     CudaUnit *unit = to->unit;
     for (size_t i = 0; i < unit->kernel_count; i++)
-        if (same_shape(unit->kernels[i].shape, shape)) return;
+        if (cuda_same_shape(unit->kernels[i].shape, shape)) return;
     arena_push(to->arena, unit->kernels, unit->kernel_count, unit->kernel_cap,
                (CudaKernel){.shape = shape});
 }
@@ -492,50 +496,68 @@ static bool is_tile(const Shapes *to, const Op *op, uint32_t i) {
     return to->tile_bytes <= TILE_BYTES && is_list(to->plan, op, i);
 }
 
+// Does reduce.c compute the item?
+static bool reduces(const Shapes *to, uint32_t m, uint32_t i) {
+    const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
+    return cuda_class(to->arena, to->plan, to->stage, m, op->project.items[i].expr).shape;
+}
+
 static void see_rows(void *self, uint32_t m, uint32_t i, bool) {
     Shapes *to = self;
     const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
-    if (!shape_of(op->columns[i].type) || is_tile(to, op, i)) need_shape(to, nullptr);
+    if (reduces(to, m, i)) return;
+    if (!cuda_shape_of(op->columns[i].type) || is_tile(to, op, i)) need_shape(to, nullptr);
 }
 
 static void see_tensors(void *self, uint32_t m, uint32_t i, bool) {
     Shapes *to = self;
     const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
-    const Type *shape = shape_of(op->columns[i].type);
-    if (shape && !is_tile(to, op, i)) need_shape(to, shape);
+    const Type *shape = cuda_shape_of(op->columns[i].type);
+    if (shape && !is_tile(to, op, i) && !reduces(to, m, i)) need_shape(to, shape);
 }
 
 // The kernel over rows comes first: it writes the status of each row.
 static void find_kernels(Shapes *to) {
     if (to->stage->kernels.groups) return need_shape(to, nullptr);
-    each_item(to->plan, to->stage, to, see_tiles);
+    cuda_each_item(to->plan, to->stage, to, see_tiles);
     for (uint32_t m = 1; m < to->stage->kernels.op_count; m++)
         if (graph_op_at(to->plan->graph, to->stage->ops[m])->kind == OP_FILTER)
             need_shape(to, nullptr);
-    each_item(to->plan, to->stage, to, see_rows);
-    each_item(to->plan, to->stage, to, see_tensors);
+    cuda_each_item(to->plan, to->stage, to, see_rows);
+    cuda_each_item(to->plan, to->stage, to, see_tensors);
+}
+
+void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel) {
+    CudaUnit *unit = maker->unit;
+    text_buf_char(&maker->text, '\n');
+    text_buf_add(&maker->text, kernel->text);
+    arena_push(maker->arena, unit->kernels, unit->kernel_count, unit->kernel_cap, *kernel);
 }
 
 CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSources sources) {
-    CudaUnit unit = {0};
-    Shapes shapes = {.arena = arena, .plan = plan, .stage = stage, .unit = &unit};
+    CudaUnit unit = {0}, wanted = {0};
+    Shapes shapes = {.arena = arena, .plan = plan, .stage = stage, .unit = &wanted};
+    CudaMaker maker = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
+                       .unit = &unit};
     find_kernels(&shapes);
+    if (!stage->kernels.groups) cuda_render_reductions(&maker);
+    bool rows = false;
+    for (size_t i = 0; i < wanted.kernel_count; i++) {
+        CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
+                      .dialect = &cuda_dialect, .maker = &maker,
+                      .tiles = shapes.tile_bytes <= TILE_BYTES, .after_rows = rows};
+        CudaKernel kernel = wanted.kernels[i];
+        bool last = i + 1 == wanted.kernel_count;
+        if (!render_kernel(&e, &kernel) && (unit.kernel_count || !last)) continue;
+        cuda_add_kernel(&maker, &kernel);
+        rows |= !kernel.shape;
+    }
     TextBuf text = {0};
-    size_t count = 0;
     text_buf_add(&text, text_of(cuda_dialect.include));
     if (stage->kernels.groups) text_buf_add(&text, text_of(cuda_dialect.include_groups));
-    for (size_t i = 0; i < unit.kernel_count; i++) {
-        CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
-                      .dialect = &cuda_dialect, .tiles = shapes.tile_bytes <= TILE_BYTES,
-                      .after_rows = count && !unit.kernels[0].shape};
-        CudaKernel kernel = unit.kernels[i];
-        bool last = i + 1 == unit.kernel_count;
-        if (!render_kernel(&e, &kernel) && (count || !last)) continue;
-        text_buf_char(&text, '\n');
-        text_buf_add(&text, kernel.text);
-        unit.kernels[count++] = kernel;
-    }
-    unit.kernel_count = count;
+    if (maker.reduces) text_buf_add(&text, text_of(cuda_dialect.include_reductions));
+    text_buf_add(&text, text_buf_view(&maker.text));
+    text_buf_free(&maker.text);
     unit.text = text_buf_take(&text, arena);
     return unit;
 }

@@ -35,13 +35,28 @@ typedef struct CudaNode {
     CudaValue is;
 } CudaNode;
 
+// A unit that is being made.
+typedef struct CudaMaker {
+    Arena      *arena;
+    const Plan *plan;
+    const Stage *stage;
+    CudaSources sources;
+    CudaUnit   *unit;
+    TextBuf     text;     // Of the kernels that are there.
+    bool        reduces;  // Some go over segments.
+} CudaMaker;
+
+typedef struct CudaSegment CudaSegment;  // reduce.c
+
 typedef struct CudaEmit {
     Arena          *arena;
     const Plan     *plan;
     const Stage    *stage;
     CudaSources     sources;
     const Dialect  *dialect;
+    CudaMaker      *maker;
     CudaKernel     *kernel;
+    CudaSegment    *segment;     // Of a kernel over segments.
     bool            has_far;     // Some divisions may have to go the long way.
     bool            reads;       // Some values are loaded one by one.
     bool            tiles;       // Lists are put together in shared memory.
@@ -72,6 +87,8 @@ bool cuda_is_whole(const CudaKernel *kernel, const Type *type);
 // The number of the element, of a tensor that broadcasts to the shape of the place, which is
 // computed there.
 Text cuda_element(Arena *arena, const Type *type, const CudaPlace *place);
+// Its place in dimension `i`, by a name or a number.
+Text cuda_at_dimension(const Type *type, const CudaPlace *place, uint32_t i);
 // The lane's own place, by names that cuda_print_own declares.
 CudaPlace cuda_own_place(Arena *arena, const Type *shape);
 void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width);
@@ -101,6 +118,47 @@ typedef struct CudaRange {
 
 CudaRange cuda_range(const CudaEmit *e, uint32_t member, ExprId id);
 
+// ---- kernels (render.c) -------------------------------------------------------------------------
+
+bool cuda_same_shape(const Type *a, const Type *b);  // Either may be null: a number.
+const Type *cuda_shape_of(const Type *type);         // Null: it is a number.
+
+// An item that is computed for what follows it, or because it may fault.
+typedef void CudaItemFn(void *self, uint32_t member, uint32_t item, bool output);
+void cuda_each_item(const Plan *plan, const Stage *stage, void *self, CudaItemFn *see);
+
+size_t cuda_add_output(CudaEmit *e, CudaColumn column);
+// Is the value a NaN? Two kinds of processors give it other bits. Empty: it never is.
+Text cuda_nan_of(const CudaEmit *e, uint32_t member, ExprId id, const CudaValue *is);
+void cuda_print_arguments(CudaEmit *e, TextBuf *buf);
+// Puts the name, which the text itself makes, where it is left open, and frees the text.
+void cuda_settle(CudaEmit *e, TextBuf *text);
+void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel);
+
+// ---- reductions (reduce.c) ----------------------------------------------------------------------
+
+// Reductions over one axis of one shape.
+typedef struct CudaClass {
+    const Type *shape;
+    uint32_t    axis;
+    bool        of_elements;  // Of an item: it is such a tensor. Else it is as their results are.
+} CudaClass;
+
+// With which reductions an expression is computed by one kernel. The shape is null: with none.
+CudaClass cuda_class(Arena *arena, const Plan *plan, const Stage *stage, uint32_t member,
+                     ExprId id);
+// Makes the kernels of all items that have a class.
+void cuda_render_reductions(CudaMaker *maker);
+// The value of a reduction: of this kernel, or of one before it.
+CudaValue cuda_reduced(CudaEmit *e, uint32_t member, ExprId id);
+// The column of a reduction that another kernel has computed. Makes that kernel if it is not there.
+CudaColumn cuda_need_temporary(CudaMaker *maker, uint32_t member, ExprId id);
+// The same, read at the place.
+CudaValue cuda_temporary(CudaEmit *e, uint32_t member, ExprId id);
+// An element that an earlier reduction over the same segment left in a register, or null.
+const CudaValue *cuda_kept(const CudaEmit *e, uint32_t member, ExprId id);
+void cuda_keep(CudaEmit *e, const CudaNode *node);
+
 // ---- layouts (layout.c) -------------------------------------------------------------------------
 
 bool cuda_is_layout(const Expr *x);
@@ -110,6 +168,9 @@ CudaValue cuda_layout(CudaEmit *e, uint32_t member, const Expr *x);
 CudaValue cuda_listed(CudaEmit *e, uint32_t member, const Expr *x);
 // Declares a number that is no value: its name.
 Text cuda_index(CudaEmit *e, Text value);
+// Where the elements of a reshape come from that only adds or drops dimensions of 1. False: it does
+// something else.
+bool cuda_squeezed(const Graph *graph, const Expr *x, const CudaPlace *place, CudaPlace *to);
 
 // ---- groups (group.c) ---------------------------------------------------------------------------
 

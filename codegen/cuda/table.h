@@ -15,6 +15,7 @@ typedef struct Template {
 typedef struct Dialect {
     const char *include;      // Of the functions that kernels call.
     const char *include_groups;  // Of those that fill groups.
+    const char *include_reductions;  // Of those that kernels over segments call besides.
     const char *kernel;       // Before a kernel's name.
     const char *arguments;    // Before its parameter, a struct.
     const char *function;     // Before a function that only kernels call.

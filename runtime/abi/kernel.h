@@ -20,12 +20,13 @@ typedef struct SbKernelColumn {
 
 typedef struct SbKernel {
     SbStr    name;
-    int64_t  elements;         // That a row has of what lanes go over.
+    int64_t  elements;         // That a row has of what lanes go over, or the lanes it takes.
     uint32_t width;            // How many of them a lane takes at once.
     uint32_t lanes;            // Of a block.
     uint8_t  groups;           // It fills the table of groups.
     uint32_t blocks;           // Of a launch at most, for each processor of the GPU.
-    const uint32_t *inputs;    // Numbers of columns in SbKernels.
+    // Numbers of columns in SbKernels; those from its input_count or output_count on are of temps.
+    const uint32_t *inputs;
     uint32_t input_count;
     const uint32_t *outputs;
     uint32_t output_count;
@@ -46,6 +47,8 @@ typedef struct SbKernels {
     uint32_t input_count;
     const SbKernelColumn *outputs;
     uint32_t output_count;
+    const SbKernelColumn *temps;  // One kernel gives them, others read them: they stay on the GPU.
+    uint32_t temp_count;
     const SbKernelCode *codes;
     uint32_t code_count;
     int64_t  rows;             // Of a launch at most; 0: the program does not say.

@@ -3,7 +3,7 @@
 enum : int64_t { ELEMENTS_MAX = 1 << 30 };
 
 size_t gpu_layout_room(const SbKernels *kernels) {
-    return 2 * ((size_t)kernels->input_count + kernels->output_count) + 1;
+    return 2 * ((size_t)kernels->input_count + kernels->output_count + kernels->temp_count) + 1;
 }
 
 static size_t place(size_t *end, size_t bytes) {
@@ -22,7 +22,7 @@ static void lay_columns(const SbKernelColumn *columns, uint32_t count, int64_t r
 }
 
 void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *room) {
-    size_t end = GPU_HEAD_BYTES;
+    size_t end = GPU_HEAD_BYTES, temps_end;
     layout->inputs = room;
     layout->inputs_valid = layout->inputs + kernels->input_count;
     layout->outputs = layout->inputs_valid + kernels->input_count;
@@ -33,7 +33,12 @@ void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *
     lay_columns(kernels->outputs, kernels->output_count, rows, layout->outputs,
                 layout->outputs_valid, &end);
     layout->groups = kernels->groups_bytes ? place(&end, (size_t)kernels->groups_bytes) : 0;
-    layout->outputs_end = end;
+    layout->outputs_end = temps_end = end;
+    layout->temps = layout->outputs_valid + kernels->output_count;
+    layout->temps_valid = layout->temps + kernels->temp_count;
+    lay_columns(kernels->temps, kernels->temp_count, rows, layout->temps, layout->temps_valid,
+                &temps_end);
+    layout->temps_end = temps_end;
     layout->status = place(&end, (size_t)rows);
     layout->bytes = end;
 }

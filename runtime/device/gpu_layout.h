@@ -3,7 +3,8 @@
 //   0          4096      columns that kernels read   columns that they give   a byte for each row
 //   GpuHead    │ inputs ─────────────────────────────│ outputs, groups ───────│ status
 //
-// A GPU's memory of the slot has the same columns at the same places.
+// A GPU's memory of the slot has the same columns at the same places. After those that come back
+// it has columns that one kernel leaves for others.
 #ifndef SBC_RUNTIME_DEVICE_GPU_LAYOUT_H
 #define SBC_RUNTIME_DEVICE_GPU_LAYOUT_H
 
@@ -13,8 +14,10 @@ enum { GPU_HEAD_BYTES = 4096, GPU_ALIGN = 256 };
 
 typedef struct GpuLayout {
     size_t *inputs, *inputs_valid, *outputs, *outputs_valid;  // By column. 0: never null.
+    size_t *temps, *temps_valid;
     size_t  inputs_end, outputs_end;
     size_t  groups;             // The table of groups; 0: there is none.
+    size_t  temps_end;  // Of the GPU's memory.
     size_t  status;
     size_t  bytes;
 } GpuLayout;

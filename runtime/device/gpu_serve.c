@@ -148,10 +148,10 @@ static int grow(const Driver *driver, DevicePtr *at, size_t *held, size_t bytes)
 static int hold(Slot *slot, const GpuLayout *layout, size_t rows) {
     const Serve *s = slot->serve;
     size_t before = slot->rows;
-    if (s->device_bytes && layout->bytes + GPU_ALIGN + rows >
+    if (s->device_bytes && layout->temps_end + 2 * (GPU_ALIGN + rows) >
                                (size_t)s->device_bytes / s->slot_count)
         return DRIVER_OUT_OF_MEMORY;
-    int error = grow(&s->driver, &slot->columns, &slot->bytes, layout->outputs_end);
+    int error = grow(&s->driver, &slot->columns, &slot->bytes, layout->temps_end);
     if (!error) error = grow(&s->driver, &slot->status, &slot->rows, GPU_ALIGN + rows);
     if (!error && slot->rows != before)
         error = s->driver.fill(slot->status, 0, slot->rows, slot->stream);
@@ -175,6 +175,12 @@ static void add_column(Arguments *to, DevicePtr base, size_t at, size_t valid, b
     if (nullable) add_word(to, &flags, sizeof flags);
 }
 
+static void add_temp(Arguments *to, const Slot *slot, const GpuLayout *layout,
+                     const SbKernels *kernels, uint32_t n) {
+    add_column(to, slot->columns, layout->temps[n], layout->temps_valid[n],
+               kernels->temps[n].nullable);
+}
+
 // As codegen/cuda/cuda.h says.
 static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKernel *kernel,
                           int64_t rows, const GpuLayout *layout, const uint64_t *params,
@@ -186,14 +192,18 @@ static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKe
     add_word(to, &some, sizeof some);
     if (kernel->groups) add_column(to, slot->columns, layout->groups, 0, false);
     for (uint32_t i = 0; i < kernel->input_count; i++) {
-        uint32_t n = kernel->inputs[i];
-        add_column(to, slot->columns, layout->inputs[n], layout->inputs_valid[n],
-                   kernels->inputs[n].nullable);
+        uint32_t n = kernel->inputs[i], temp = n - kernels->input_count;
+        if (n >= kernels->input_count) add_temp(to, slot, layout, kernels, temp);
+        else
+            add_column(to, slot->columns, layout->inputs[n], layout->inputs_valid[n],
+                       kernels->inputs[n].nullable);
     }
     for (uint32_t i = 0; i < kernel->output_count; i++) {
-        uint32_t n = kernel->outputs[i];
-        add_column(to, slot->columns, layout->outputs[n], layout->outputs_valid[n],
-                   kernels->outputs[n].nullable);
+        uint32_t n = kernel->outputs[i], temp = n - kernels->output_count;
+        if (n >= kernels->output_count) add_temp(to, slot, layout, kernels, temp);
+        else
+            add_column(to, slot->columns, layout->outputs[n], layout->outputs_valid[n],
+                       kernels->outputs[n].nullable);
     }
     for (uint32_t i = 0; i < kernel->param_count; i++) add_word(to, &params[i], sizeof params[i]);
 }

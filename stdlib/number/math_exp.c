@@ -3,12 +3,10 @@
 //   exp  x = k ln 2 + r, and the series of e^r
 //   log  x = 2^k m, and the series of 2 atanh(f / (2 + f)), f = m - 1
 #include "stdlib/number/math.h"
-#include "stdlib/number/math_pair.h"
-
-#include <string.h>
+#include "stdlib/number/math_f64.h"
 
 static const double INF = (double)__builtin_inff();
-static const double LN2[3] = {0x1.62e42feep-1, 0x1.a39ef356p-33, 0x1.93c7673007e5fp-65};
+static const double LN2[3] = {SB_LN2_HIGH, SB_LN2_MIDDLE, SB_LN2_LOW};
 static const SbPair LN2_PAIR = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 static const SbPair LOG2_E = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
 static const SbPair LOG10_E = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
@@ -16,69 +14,14 @@ static const SbPair LOG10_2 = {0x1.34413509f79ffp-2, -0x1.9dc1da994fd21p-59};
 
 static double nan_value(void) { return (double)__builtin_nanf(""); }
 
-static uint64_t bits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-// x 2^k, rounded once; |k| <= 2200.
-static double scale(double x, int k) {
-    for (; k > 1000; k -= 1000) x *= 0x1p1000;
-    // The last step alone may round: before it x stays normal.
-    for (; k < -1020; k += 960) x *= 0x1p-960;
-    return x * of_bits((uint64_t)(k + 1023) << 52);
-}
-
-// e^r - 1 for |r| <= 0.36, a pair: r + r^2 (1/2 + r/6 + ...).
-static SbPair series_expm1(SbPair r) {
-    double x = r.high, sum = 1.0 / 6227020800;
-    static const double inverse[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
-                                     1.0 / 40320,     1.0 / 5040,     1.0 / 720,     1.0 / 120,
-                                     1.0 / 24,        1.0 / 6};
-    for (int i = 0; i < 10; i++) sum = sum * x + inverse[i];
-    SbPair square = sb_pair_product(x, x);
-    SbPair tail = sb_pair_fast(0.5 * square.high,
-                               0.5 * square.low + square.high * x * sum + r.low + x * r.low);
-    return sb_pair_add((SbPair){x, 0}, tail);
-}
-
-// x - k ln 2 for k near x / ln 2.
-static SbPair reduce(SbPair x, int *k) {
-    double n = __builtin_rint(x.high * LOG2_E.high);
-    *k = (int)n;
-    SbPair r = sb_pair_sum(x.high - n * LN2[0], -n * LN2[1]);
-    return sb_pair_fast(r.high, r.low + (x.low - n * LN2[2]));
-}
-
-// e^x; x.high within 1100.
-static double exp_pair(SbPair x) {
-    int k;
-    SbPair y = series_expm1(reduce(x, &k));
-    SbPair sum = sb_pair_fast(1, y.high);
-    return scale(sum.high + (sum.low + y.low), k);
-}
-
-double sb_exp(double x) {
-    if (x != x) return x;
-    if (x > 709.8) return INF;
-    return x < -745.2 ? 0 : exp_pair((SbPair){x, 0});
-}
-
 double sb_exp2(double x) {
     if (x != x) return x;
     if (x >= 1024) return INF;
     if (x < -1075) return 0;
     double n = __builtin_rint(x);
-    SbPair y = series_expm1(sb_pair_multiply((SbPair){x - n, 0}, LN2_PAIR));
+    SbPair y = sb_exp_series(sb_pair_multiply((SbPair){x - n, 0}, LN2_PAIR));
     SbPair sum = sb_pair_fast(1, y.high);
-    return scale(sum.high + (sum.low + y.low), (int)n);
+    return sb_exp_scale(sum.high + (sum.low + y.low), (int)n);
 }
 
 double sb_expm1(double x) {
@@ -87,12 +30,12 @@ double sb_expm1(double x) {
     if (x < -40) return -1;
     if (__builtin_fabs(x) < 0x1p-54) return x;
     int k;
-    SbPair y = series_expm1(reduce((SbPair){x, 0}, &k));
+    SbPair y = sb_exp_series(sb_exp_reduce((SbPair){x, 0}, &k));
     if (k == 0) return y.high + y.low;
-    if (k > 60) return exp_pair((SbPair){x, 0});
-    SbPair one = sb_pair_sum(1 - of_bits((uint64_t)(1023 - k) << 52), 0);
+    if (k > 60) return sb_exp_pair((SbPair){x, 0});
+    SbPair one = sb_pair_sum(1 - sb_pair_of_bits((uint64_t)(1023 - k) << 52), 0);
     SbPair sum = sb_pair_add(one, y);
-    return scale(sum.high + sum.low, k);
+    return sb_exp_scale(sum.high + sum.low, k);
 }
 
 // ---- logarithms ---------------------------------------------------------------------------------
@@ -119,9 +62,9 @@ static double split(double x, int *k) {
         x *= 0x1p54;
         *k = -54;
     }
-    uint64_t bits = bits_of(x);
+    uint64_t bits = sb_pair_bits(x);
     *k += (int)(bits >> 52) - 1023;
-    double m = of_bits((bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1023) << 52);
+    double m = sb_pair_of_bits((bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1023) << 52);
     if (m > 1.4142135623730951) {
         m *= 0.5;
         ++*k;
@@ -222,7 +165,7 @@ double sb_pow(double x, double y) {
     if (about < -746) return sign * 0.0;
     if (__builtin_fabs(about) < 0x1p-60) return sign;
     SbPair product = sb_pair_product(log.high, y);
-    return sign * exp_pair(sb_pair_fast(product.high, product.low + log.low * y));
+    return sign * sb_exp_pair(sb_pair_fast(product.high, product.low + log.low * y));
 }
 
 // Newton's step for t^3 = x from a good t, with t^3 as a pair.
@@ -232,7 +175,7 @@ double sb_cbrt(double x) {
     if (size < 0x1p-900) size *= 0x1p900, factor = 0x1p-300;
     if (size > 0x1p900) size *= 0x1p-900, factor = 0x1p300;
     SbPair log = log_pair(size);
-    double t = exp_pair((SbPair){log.high / 3, 0});
+    double t = sb_exp_pair((SbPair){log.high / 3, 0});
     SbPair square = sb_pair_product(t, t);
     SbPair cube = sb_pair_multiply(square, (SbPair){t, 0});
     t += ((size - cube.high) - cube.low) / (3 * square.high);
@@ -264,8 +207,8 @@ double sb_hypot(double x, double y) {
 // e^x as a pair, x from 0 to 700.
 static SbPair exp_both(double x) {
     int k;
-    SbPair y = sb_pair_add((SbPair){1, 0}, series_expm1(reduce((SbPair){x, 0}, &k)));
-    double power = of_bits((uint64_t)(1023 + k) << 52);
+    SbPair y = sb_pair_add((SbPair){1, 0}, sb_exp_series(sb_exp_reduce((SbPair){x, 0}, &k)));
+    double power = sb_pair_of_bits((uint64_t)(1023 + k) << 52);
     return (SbPair){y.high * power, y.low * power};
 }
 

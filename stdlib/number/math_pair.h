@@ -1,37 +1,47 @@
 // Pairs of doubles, high + low, that carry about 106 bits: Dekker 1971, without fused operations.
+// Kernels for GPUs compile them too: who includes this file says what uint64_t is.
 #ifndef SBC_STDLIB_MATH_PAIR_H
 #define SBC_STDLIB_MATH_PAIR_H
-
-#include <stdint.h>
 
 typedef struct SbPair {
     double high, low;
 } SbPair;
 
+static inline SbPair sb_pair(double high, double low) {
+    SbPair pair = {high, low};
+    return pair;
+}
+
+static inline uint64_t sb_pair_bits(double x) {
+    union { double value; uint64_t bits; } as = {x};
+    return as.bits;
+}
+
+static inline double sb_pair_of_bits(uint64_t bits) {
+    union { uint64_t bits; double value; } as = {bits};
+    return as.value;
+}
+
 // a + b exactly, |a| >= |b|.
 static inline SbPair sb_pair_fast(double a, double b) {
     double sum = a + b;
-    return (SbPair){sum, b - (sum - a)};
+    return sb_pair(sum, b - (sum - a));
 }
 
 static inline SbPair sb_pair_sum(double a, double b) {
     double sum = a + b, part = sum - a;
-    return (SbPair){sum, (a - (sum - part)) + (b - part)};
+    return sb_pair(sum, (a - (sum - part)) + (b - part));
 }
 
 // The upper 26 bits of a.
 static inline double sb_pair_upper(double a) {
-    uint64_t bits;
-    __builtin_memcpy(&bits, &a, sizeof bits);
-    bits &= ~UINT64_C(0x7ffffff);
-    __builtin_memcpy(&a, &bits, sizeof a);
-    return a;
+    return sb_pair_of_bits(sb_pair_bits(a) & ~(uint64_t)0x7ffffff);
 }
 
 // a b exactly, barring overflow and results under 2^-969.
 static inline SbPair sb_pair_product(double a, double b) {
     double product = a * b, ah = sb_pair_upper(a), bh = sb_pair_upper(b), al = a - ah, bl = b - bh;
-    return (SbPair){product, ((ah * bh - product) + ah * bl + al * bh) + al * bl};
+    return sb_pair(product, ((ah * bh - product) + ah * bl + al * bh) + al * bl);
 }
 
 static inline SbPair sb_pair_add(SbPair a, SbPair b) {
@@ -53,11 +63,11 @@ static inline SbPair sb_pair_divide(SbPair a, SbPair b) {
 
 static inline SbPair sb_pair_root(SbPair a) {
     double root = __builtin_sqrt(a.high);
-    if (root == 0) return (SbPair){0, 0};
+    if (root == 0) return sb_pair(0, 0);
     SbPair back = sb_pair_product(root, root);
     return sb_pair_fast(root, ((a.high - back.high) - back.low + a.low) / (2 * root));
 }
 
-static inline SbPair sb_pair_negate(SbPair a) { return (SbPair){-a.high, -a.low}; }
+static inline SbPair sb_pair_negate(SbPair a) { return sb_pair(-a.high, -a.low); }
 
 #endif

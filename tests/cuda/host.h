@@ -1,14 +1,15 @@
 // What a kernel's text needs to compile for the host: the words of CUDA, and a launch.
 //
 // Blocks run one after the other, in an order that a seed shuffles. Lanes of a block are fibers:
-// each runs until it comes to a barrier or to its end, and then another one does, in an order that
-// is new after each barrier. Memory that a block shares is poisoned when the block begins. So
-// whatever the order, and whatever another block has left, the bytes must be the same.
+// each runs until it comes to a barrier, a shuffle or its end, and then another one does, in an
+// order that is new in each round. It goes on when all lanes of the block have come to a barrier,
+// or all of its warp to a shuffle. Where that never comes to be, as one of them has ended, the test
+// ends. Memory that a block shares is poisoned when the block begins. So whatever the order, and
+// whatever another block has left, the bytes must be the same.
 #pragma once
 
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #define __global__
 #define __device__
@@ -63,14 +64,28 @@ union uint2 { unsigned at[2]; unsigned long long whole; };
 #ifndef HOST_BARRIERS
 #define HOST_BARRIERS 1  // 0: the kernels have none, and lanes need not be fibers.
 #endif
+#ifndef HOST_LOST
+#define HOST_LOST 0  // How far a shuffle goes that gives each lane its own value; 64: one to all.
+#endif
 
-enum { HOST_LANES_MAX = 1024, HOST_STACK = 1 << 16, HOST_SHARED_MAX = 64 };
+enum { HOST_LANES_MAX = 1024, HOST_STACK = 1 << 16, HOST_SHARED_MAX = 64, HOST_WARP = 32 };
+enum HostState { HOST_RUNS, HOST_AT_BARRIER, HOST_AT_SHUFFLE, HOST_ENDED };
+
+// Goes to another fiber: what a call keeps is put on the stack of this one. (swapcontext would ask
+// the system for signals each time.)
+extern "C" __attribute__((visibility("hidden"))) void host_switch(void **from, void *to);
+asm(".text\n.hidden host_switch\n.globl host_switch\nhost_switch:\n"
+    "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+    "mov %rsp, (%rdi)\nmov %rsi, %rsp\n"
+    "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n");
 
 static struct {
-    ucontext_t lanes[HOST_LANES_MAX], home;
+    void      *lanes[HOST_LANES_MAX], *home;  // The stacks of those that wait.
     char      *stacks;
-    unsigned   lane;                          // That runs.
-    bool       ended[HOST_LANES_MAX];
+    unsigned   lane, threads;                 // That runs; of the block.
+    HostState  state[HOST_LANES_MAX];
+    unsigned   given[HOST_LANES_MAX][2];      // To this shuffle of a lane and to the one before.
+    unsigned   shuffles[HOST_LANES_MAX];
     void      *shared[HOST_SHARED_MAX];       // Poisoned in this block.
     int        shared_count;
     unsigned long long seed;
@@ -103,17 +118,64 @@ static inline void host_poison(void *memory, size_t bytes) {
     alignas(16) static T name[count];                                                              \
     host_poison(name, sizeof name)
 
-static inline void __syncthreads() { swapcontext(&host.lanes[host.lane], &host.home); }
+static inline void host_wait(HostState state) {
+    host.state[host.lane] = state;
+    host_switch(&host.lanes[host.lane], host.home);
+}
+
+static inline void __syncthreads() { host_wait(HOST_AT_BARRIER); }
+
+// The value that lane `from` gives. Values stay until all lanes are at the next shuffle.
+static inline unsigned host_exchange(unsigned mask, unsigned value, unsigned from) {
+    if (mask != 0xffffffffu || host.threads % HOST_WARP) abort();
+    unsigned turn = host.shuffles[host.lane]++ % 2;
+    host.given[host.lane][turn] = value;
+    host_wait(HOST_AT_SHUFFLE);
+    return host.given[host.lane / HOST_WARP * HOST_WARP + from][turn];
+}
+
+static inline unsigned __shfl_sync(unsigned mask, unsigned value, unsigned from, unsigned width) {
+    unsigned lane = host.lane % HOST_WARP;
+    return host_exchange(mask, value, HOST_LOST == 64 ? lane : lane / width * width + from);
+}
+
+static inline unsigned __shfl_down_sync(unsigned mask, unsigned value, unsigned by,
+                                        unsigned width) {
+    unsigned lane = host.lane % HOST_WARP;
+    bool inside = lane % width + by < width && HOST_LOST != by;
+    return host_exchange(mask, value, inside ? lane + by : lane);
+}
 
 static inline void host_lane() {
     host.kernel(host.args);
-    host.ended[host.lane] = true;
+    host_wait(HOST_ENDED);
 }
 
-// A kernel whose lanes come to different numbers of barriers never ends: each has to come to all.
+// Do all of these lanes wait for each other?
+static inline bool host_together(unsigned first, unsigned count, HostState state) {
+    for (unsigned i = first; i < first + count; i++)
+        if (host.state[i] != state) return false;
+    return true;
+}
+
+// Lets those go on that have come together. False: nobody can, as some lane never comes.
+static inline bool host_release(unsigned threads) {
+    bool some = false;
+    for (unsigned first = 0; first < threads; first += HOST_WARP) {
+        if (threads - first < HOST_WARP || !host_together(first, HOST_WARP, HOST_AT_SHUFFLE))
+            continue;
+        some = true;
+        for (unsigned i = 0; i < HOST_WARP; i++) host.state[first + i] = HOST_RUNS;
+    }
+    if (!some && (some = host_together(0, threads, HOST_AT_BARRIER)))
+        for (unsigned i = 0; i < threads; i++) host.state[i] = HOST_RUNS;
+    return some;
+}
+
 static inline void host_block(unsigned threads) {
     unsigned order[HOST_LANES_MAX];
     host.shared_count = 0;
+    host.threads = threads;
     if (!HOST_BARRIERS) {
         host_shuffle(order, threads);
         for (unsigned i = 0; i < threads; i++) {
@@ -123,21 +185,22 @@ static inline void host_block(unsigned threads) {
         return;
     }
     for (unsigned i = 0; i < threads; i++) {
-        getcontext(&host.lanes[i]);
-        host.lanes[i].uc_stack.ss_sp = host.stacks + (size_t)i * HOST_STACK;
-        host.lanes[i].uc_stack.ss_size = HOST_STACK;
-        host.lanes[i].uc_link = &host.home;
-        host.ended[i] = false;
-        makecontext(&host.lanes[i], host_lane, 0);
+        // As if host_lane had been called, with six registers on the stack.
+        void **top = (void **)(host.stacks + (size_t)(i + 1) * HOST_STACK) - 2;
+        *top = (void *)host_lane;
+        host.lanes[i] = top - 6;
+        host.state[i] = HOST_RUNS;
+        host.shuffles[i] = 0;
     }
     for (unsigned ended = 0; ended < threads;) {
         host_shuffle(order, threads);
-        if (ended) abort();
         for (unsigned i = 0; i < threads; i++) {
+            if (host.state[order[i]] != HOST_RUNS) continue;
             host.lane = threadIdx.x = order[i];
-            swapcontext(&host.home, &host.lanes[host.lane]);
-            ended += host.ended[host.lane];
+            host_switch(&host.home, host.lanes[host.lane]);
+            ended += host.state[host.lane] == HOST_ENDED;
         }
+        if (ended < threads && !host_release(threads)) abort();
     }
 }
 
@@ -154,7 +217,7 @@ template <typename Args>
 void host_launch(void (*kernel)(const Args), const Args &args, unsigned blocks, unsigned threads,
                  unsigned long long seed) {
     unsigned *order = (unsigned *)malloc(blocks * sizeof *order);
-    host.stacks = (char *)malloc((size_t)threads * HOST_STACK);
+    if (!host.stacks) host.stacks = (char *)aligned_alloc(16, (size_t)HOST_LANES_MAX * HOST_STACK);
     host.seed = seed;
     host.kernel = HostKernel<Args>::call;
     host.args = &args;
@@ -166,6 +229,5 @@ void host_launch(void (*kernel)(const Args), const Args &args, unsigned blocks, 
         blockIdx.x = order[i];
         host_block(threads);
     }
-    free(host.stacks);
     free(order);
 }

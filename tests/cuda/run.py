@@ -41,6 +41,8 @@ CLANG = os.environ.get("CLANG", "/usr/lib/llvm-22/bin/clang")
 NVRTC = "nvidia-cuda-nvrtc==13.5.37"
 ROWS = (0, 1, 7, 16, 61)  # With packs of 2 to 16 rows: empty, ragged and whole.
 LAUNCHES = ((1, 1), (3, 5))  # Blocks and threads.
+WARP_LAUNCHES = ((1, 32), (3, 64))  # Of kernels with shuffles.
+BLOCK_LAUNCHES = ((2, 256),)  # Of kernels that have a warp for each block of the tree.
 ARCHITECTURES = (75, 80, 89, 90, 100, 120)
 STRUCTURE = {
     "kernels": r"__global__",
@@ -49,6 +51,14 @@ STRUCTURE = {
     "stores": r"sb_store<(?!u8, \d+>\(a\.status)",
     "tables": r"__device__ const",
     "wide": r"_load<\w+, (?!1>)",
+}
+# Of reductions, where there are some.
+TREES = {
+    "warps": r"= sb_of_warp<",
+    "blocks": r"= sb_of_parts<",
+    "threads": r"= sb_of_thread<",
+    "kept": r"^    \w+ k\d+\[",
+    "temporaries": r"^    const \w+ \*x\d+;  // \(",
 }
 # What struct calls them. It has no bf16: its bits are those of u16.
 FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q", "f16": "e",
@@ -95,18 +105,18 @@ def as_f16(value):
 NARROWED = {"f16": as_f16, "bf16": lambda value: of_bf16(bf16_bits(value)), "f32": as_f32, "f64": lambda value: value}
 
 
-def random_number(kind, rng):
-    """A value of the type; often one near an end, or small."""
+def random_number(kind, rng, calm=False):
+    """A value of the type; often one near an end, or small. Calm: small ones only."""
     if kind == "bool":
         return rng.random() < 0.5
     if kind in NARROWED:
         some = [0.0, -0.0, 1.0, -1.5, 0.1, 3e38, -3e38, 65504.0, 6e-8, 1e300, math.inf, -math.inf, math.nan, 1e-310, 16777217.0, 2.0**31]
-        value = rng.choice(some) if rng.random() < 0.3 else rng.uniform(-20, 20)
+        value = rng.choice(some) if not calm and rng.random() < 0.3 else rng.uniform(-20, 20)
         return NARROWED[kind](value)
     signed = kind[0] == "i"
     low = -(1 << BITS[kind] - 1) if signed else 0
     high = (1 << BITS[kind] - signed) - 1
-    if rng.random() < 0.3:
+    if not calm and rng.random() < 0.3:
         return rng.choice([low, low + 1, high, high - 1, 0, 1, high // 2])
     return max(low, min(high, rng.randint(-20, 40)))
 
@@ -153,7 +163,8 @@ def random_rows(columns, count, rng):
             elif null and rng.random() < 0.3:
                 row[name] = None
             elif shape:
-                row[name] = [random_number(kind, rng) for _ in range(elements(shape))]
+                calm = elements(shape) > 16 and rng.random() < 0.8  # One NaN settles the row.
+                row[name] = [random_number(kind, rng, calm) for _ in range(elements(shape))]
             else:
                 row[name] = random_number(kind, rng)
         rows.append(row)
@@ -272,13 +283,22 @@ def without_repeats(text):
     return parts[0]
 
 
-def compile_host(text, folder):
+def has_shuffles(text):
+    return "sb_of_warp<" in text or "sb_of_parts<" in text
+
+
+def launches_of(text):
+    return BLOCK_LAUNCHES if "sb_of_parts<" in text else WARP_LAUNCHES if has_shuffles(text) else LAUNCHES
+
+
+def compile_host(text, folder, lost=0):
     source, text = folder / "kernels.cc", without_repeats(text)
     kernels = kernels_of(text)
     source.write_text('#include "tests/cuda/host.h"\n' + text + "".join(MAIN.format(name=k.name) for k in kernels))
     done = run(CLANG, "-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-nostdlib++", "-march=x86-64-v3",
                "-ffp-contract=off", "-fsanitize=alignment,undefined", "-fno-sanitize=float-cast-overflow,float-divide-by-zero",
-               "-fsanitize-trap=all", "-fno-builtin-new", "-w", f"-DHOST_BARRIERS={int('SB_SHARED' in text)}", f"-I{ROOT}", source, "-o", folder / "kernels.so", "-lstdc++")
+               "-fsanitize-trap=all", "-fno-builtin-new", "-w", f"-DHOST_BARRIERS={int('SB_SHARED' in text or has_shuffles(text))}",
+               f"-DHOST_LOST={lost}", f"-I{ROOT}", source, "-o", folder / "kernels.so", "-lstdc++")
     if done.returncode:
         raise Wrong("the kernels do not compile for the host:\n" + done.stderr[:3000])
     return ctypes.CDLL(str(folder / "kernels.so")), kernels
@@ -318,7 +338,7 @@ def packed(kind, values):
 def run_kernels(library, kernels, columns, rows, params, launch, seed):
     """(status of each row, by column the values of each row)"""
     by_name = {name: (kind, shape) for name, kind, shape, _ in columns}
-    status, some, results = Column(len(rows), 0), Column(1, 0), {}
+    status, some, results, temps = Column(len(rows), 0), Column(1, 0), {}, {}
     for kernel in kernels:
         held, words = [], [struct.pack("<q", len(rows)), struct.pack("<QQ", status.at, some.at)]
         if kernel.groups:
@@ -327,6 +347,9 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
         for field, kind, column, is_input in kernel.fields:
             if column is None:
                 words.append(packed(kind, [params[field]]).ljust(8, b"\0"))
+                continue
+            if is_input and column in temps:
+                words.append(struct.pack("<Q", temps[column].at))
                 continue
             per_row = OUT_SHAPES.get((column, kernel.name), 1) if not is_input else elements(by_name[column][1])
             data = Column(len(rows) * BITS[kind] // 8 * per_row, 0x5a)
@@ -344,6 +367,9 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
         for field, kind, column, is_input, per_row, data in held:
             data.check(f"{kernel.name}.{field} ({column})")
             if is_input:
+                continue
+            if column.startswith("("):
+                temps[column] = data
                 continue
             values = struct.unpack(f"<{len(rows) * per_row}{FORMATS[kind]}", data.bytes())
             if kind == "bf16":
@@ -463,7 +489,7 @@ def compare(case, text, library, kernels, seed):
             kept += sum(compare_groups(case, library, kernels, columns, rows, params, launch, seed) for launch in LAUNCHES)
             continue
         expected = {row["id"]: row for row in interpret(case, columns, rows)}
-        for launch in LAUNCHES:
+        for launch in launches_of(text):
             status, results = run_kernels(library, kernels, columns, rows, params, launch, seed)
             for i in range(count):
                 what = f"seed {seed}, {count} rows, row {rows[i]}"
@@ -484,7 +510,9 @@ def compare(case, text, library, kernels, seed):
 
 
 def counts_of(text):
-    return {name: len(re.findall(pattern, text, re.M)) for name, pattern in STRUCTURE.items()}
+    counts = {name: len(re.findall(pattern, text, re.M)) for name, pattern in STRUCTURE.items()}
+    trees = {name: len(re.findall(pattern, text, re.M)) for name, pattern in TREES.items()}
+    return {**counts, **{name: count for name, count in trees.items() if count}}
 
 
 def check_counts(case, text, update):
@@ -940,9 +968,9 @@ def check_division():
 
 # ---- the suite ----------------------------------------------------------------------------------
 
-def check_host(case, text):
+def check_host(case, text, lost=0):
     with tempfile.TemporaryDirectory() as folder:
-        library, kernels = compile_host(text, Path(folder))
+        library, kernels = compile_host(text, Path(folder), lost)
         for seed in (1, 2, 3):
             compare(case, text, library, kernels, seed)
 
@@ -976,6 +1004,17 @@ def check_barriers(case, text):
         raise Wrong(f"barrier {i + 1} of {len(parts) - 1} can be taken out")
 
 
+def check_shuffles(case, text):
+    """Without a step of the tree, or without its end, a kernel gives something else."""
+    lanes = max(int(n) for n in re.findall(r"sb_of_warp<[^\n]*, (\d+)>\(lane", text) + ["32"] * ("sb_of_parts<" in text))
+    for lost in [n for n in (16, 8, 4, 2, 1) if n < lanes] + [64] * ("sb_each<" in text):
+        try:
+            check_host(case, text, lost)
+        except Wrong:
+            continue
+        raise Wrong(f"shuffle {lost} can be taken out")
+
+
 def main():
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     update = "--update" in sys.argv
@@ -1005,6 +1044,8 @@ def main():
             parts["full"] = lambda: check_full(case, text)
         if "__syncthreads();" not in text:
             del parts["barriers"]
+        if "sb_of_warp<" in text or "sb_of_parts<" in text:
+            parts["shuffles"] = lambda: check_shuffles(case, text)
         for name, part in parts.items():
             try:
                 if done.returncode:
