@@ -14,7 +14,7 @@ static const char because_call[] = "it calls a function that kernels do not have
 static const char because_whole[] = "kernels compute tensors element by element";
 static const char because_long[] = "kernels reduce a million elements at most";
 static const char because_parts[] = "kernels put few parts together";
-static const char because_slice[] = "what a slice leaves out may fault";
+static const char because_part[] = "what a part leaves out may fault";
 static const char because_cast[] = "kernels cast only between numbers";
 static const char because_nothing[] = "it computes nothing";
 
@@ -94,6 +94,12 @@ static bool has_function(const Expr *x) {
     return x->fn->traits == FN_COLUMNS || x->fn->traits == FN_KERNELS;
 }
 
+// Has the tensor faults of some of its elements? That of a part is one of all elements.
+static bool leaves_faults(const Graph *graph, ExprId id) {
+    const Expr *x = graph_at(graph, id);
+    return x->op == EXPR_INDEX ? leaves_faults(graph, x->args[0]) : graph_faults(graph, id);
+}
+
 static const char *why_not_node(const Graph *graph, const Expr *x) {
     if (!has_column(x->type)) return because_type;
     switch (x->op) {
@@ -112,10 +118,11 @@ static const char *why_not_node(const Graph *graph, const Expr *x) {
     case EXPR_LIST: return why_not_list(graph, x);
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_EXPAND: case EXPR_CHOOSE: return nullptr;
     case EXPR_APPEND: return x->arg_count <= 1 + PARTS_MAX ? nullptr : because_parts;
-    // What a slice leaves out is judged all the same.
-    case EXPR_SLICE: return graph_faults(graph, x->args[0]) ? because_slice : nullptr;
-    case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY:
-    case EXPR_LIST_ALL: case EXPR_LIST_REDUCE: case EXPR_GATHER:
+    // What these leave out is judged all the same.
+    case EXPR_SLICE: case EXPR_GATHER: case EXPR_INDEX:
+        return leaves_faults(graph, x->args[0]) ? because_part : nullptr;
+    case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY:
+    case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
         return because_whole;
     case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
     case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:

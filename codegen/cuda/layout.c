@@ -2,13 +2,15 @@
 //
 //   permute x 2 0 1   x at place c1, c2, c0 of its dimensions
 //
+//   gather x a p   x at the place that p has there, which is checked
+//
 // Nothing is stored between: what stands below a layout is computed at that place, from columns
 // that are loaded there.
 #include "codegen/cuda/render.h"
 
 bool cuda_is_layout(const Expr *x) {
     return x->op == EXPR_RESHAPE || x->op == EXPR_PERMUTE || x->op == EXPR_SLICE ||
-           x->op == EXPR_APPEND;
+           x->op == EXPR_APPEND || x->op == EXPR_GATHER || x->op == EXPR_INDEX;
 }
 
 // ---- places -------------------------------------------------------------------------------------
@@ -146,8 +148,47 @@ static CudaValue appended(CudaEmit *e, uint32_t member, const Expr *x) {
     return out;
 }
 
+// Of a place that is data: a number below `size`, and the fault of one outside, which is the first.
+static Text checked(CudaEmit *e, CudaValue *at, uint32_t size) {
+    Text outside = text_format(e->arena, "((u64)%.*s >= %uull ? 1 : 0)", TEXT_ARG(at->value), size);
+    at->raise = cuda_either(e, at->raise, outside);
+    return cuda_index(e, text_format(e->arena, "(u64)%.*s < %uull ? (i32)%.*s : 0",
+                                     TEXT_ARG(at->value), size, TEXT_ARG(at->value)));
+}
+
+static CudaValue gathered(CudaEmit *e, uint32_t member, const Expr *x) {
+    const Graph *graph = e->plan->graph;
+    uint32_t axis = graph_axis(graph, x, 1);
+    CudaPlace of = {.shape = graph_at(graph, x->args[2])->type};
+    CudaPlace to = {.shape = graph_at(graph, x->args[0])->type};
+    uint32_t rank = of.shape->rank;
+    for (uint32_t j = 0; j < rank; j++)
+        of.at[j] = cuda_at_dimension(x->type, &e->place, axis + j);
+    CudaValue at = value_at(e, member, x->args[2], of);
+    for (uint32_t i = 0; i < to.shape->rank; i++)
+        if (i != axis)
+            to.at[i] = cuda_at_dimension(x->type, &e->place, i < axis ? i : i - 1 + rank);
+    to.at[axis] = checked(e, &at, to.shape->shape[axis]);
+    CudaValue out = value_at(e, member, x->args[0], to);
+    out.raise = cuda_either(e, at.raise, out.raise);
+    return out;
+}
+
+static CudaValue indexed(CudaEmit *e, uint32_t member, const Expr *x) {
+    CudaPlace to = {.shape = graph_at(e->plan->graph, x->args[0])->type};
+    CudaValue at = cuda_value(e, member, x->args[1]);
+    to.at[0] = checked(e, &at, to.shape->shape[0]);
+    for (uint32_t i = 1; i < to.shape->rank; i++)
+        to.at[i] = cuda_at_dimension(x->type, &e->place, i - 1);
+    CudaValue out = value_at(e, member, x->args[0], to);
+    out.raise = cuda_either(e, at.raise, out.raise);
+    return out;
+}
+
 CudaValue cuda_layout(CudaEmit *e, uint32_t member, const Expr *x) {
     if (x->op == EXPR_APPEND) return appended(e, member, x);
+    if (x->op == EXPR_GATHER) return gathered(e, member, x);
+    if (x->op == EXPR_INDEX) return indexed(e, member, x);
     return value_at(e, member, x->args[0], x->op == EXPR_RESHAPE ? reshaped(e, x) : moved(e, x));
 }
 

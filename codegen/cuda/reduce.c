@@ -17,7 +17,7 @@
 
 enum {
     INNER_MIN = 32,      // Segments side by side from which each has a thread of its own.
-    KEPT_WORDS = 128,    // Words of a thread that hold elements from one reduction to the next.
+    KEPT_WORDS = 96,     // Words of a thread that hold elements from one reduction to the next.
     WARPS = SB_KERNEL_LANES / TREE_LANES,
     // Blocks for each processor: as many as it holds at most. Those that wait come and go.
     BLOCKS_WARPS = 8, BLOCKS_WAITING = 64,
@@ -249,19 +249,18 @@ typedef struct Tree {
 } Tree;
 
 static Tree tree_of(const Expr *x, const Type *elem) {
-    static const struct { ExprOp op; const char *name, *rest; } table[] = {
-        {EXPR_REDUCE_SUM, "SbSum", ""},     {EXPR_REDUCE_PROD, "SbProduct", ""},
-        {EXPR_REDUCE_MIN, "SbMin", ""},     {EXPR_REDUCE_MAX, "SbMax", ""},
-        {EXPR_REDUCE_ANY, "SbAny", ""},     {EXPR_REDUCE_ALL, "SbAll", ""},
-        {EXPR_REDUCE_ARGMIN, "SbArg", ", true"}, {EXPR_REDUCE_ARGMAX, "SbArg", ", false"},
+    static const struct { ExprOp op; const char *name; } table[] = {
+        {EXPR_REDUCE_SUM, "SbSum"},       {EXPR_REDUCE_PROD, "SbProduct"},
+        {EXPR_REDUCE_MIN, "SbMin"},       {EXPR_REDUCE_MAX, "SbMax"},
+        {EXPR_REDUCE_ANY, "SbAny"},       {EXPR_REDUCE_ALL, "SbAll"},
+        {EXPR_REDUCE_ARGMIN, "SbArgMin"}, {EXPR_REDUCE_ARGMAX, "SbArgMax"},
     };
     Tree tree = {.item = cuda_type(elem)};
     if (x->op == EXPR_REDUCE_SUM && !type_is_float(elem))
         tree.item = type_bits(elem) == 64 ? "i128" : "i64";
     for (size_t i = 0; i < countof(table); i++)
         if (table[i].op == x->op)
-            snprintf(tree.combines, sizeof tree.combines, "%s<%s%s>", table[i].name, tree.item,
-                     table[i].rest);
+            snprintf(tree.combines, sizeof tree.combines, "%s<%s>", table[i].name, tree.item);
     return tree;
 }
 

@@ -88,6 +88,9 @@ template <typename T, bool least> struct SbArg {
     }
 };
 
+template <typename T> struct SbArgMin : SbArg<T, true> {};
+template <typename T> struct SbArgMax : SbArg<T, false> {};
+
 // ---- a warp ------------------------------------------------------------------------------------
 
 // An item as words, which go from lane to lane. All lanes of a warp come here together.

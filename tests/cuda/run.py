@@ -992,27 +992,33 @@ def check_full(case, text):
         raise Wrong(f"a table of 4 slots has {len(results['groups'])} groups, and {status.count(0)} of 200 rows")
 
 
+def is_wrong(case, text, lost=0):
+    """In a process of its own: what such kernels compute may end it."""
+    child = os.fork()
+    if not child:
+        try:
+            check_host(case, text, lost)
+        except Wrong:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] != 0
+
+
 def check_barriers(case, text):
     """Without any one of its barriers a kernel gives something else."""
     parts = text.split("__syncthreads();")
     for i in range(len(parts) - 1):
         without = "__syncthreads();".join(parts[:i + 1]) + ";" + "__syncthreads();".join(parts[i + 1:])
-        try:
-            check_host(case, without)
-        except Wrong:
-            continue
-        raise Wrong(f"barrier {i + 1} of {len(parts) - 1} can be taken out")
+        if not is_wrong(case, without):
+            raise Wrong(f"barrier {i + 1} of {len(parts) - 1} can be taken out")
 
 
 def check_shuffles(case, text):
     """Without a step of the tree, or without its end, a kernel gives something else."""
     lanes = max(int(n) for n in re.findall(r"sb_of_warp<[^\n]*, (\d+)>\(lane", text) + ["32"] * ("sb_of_parts<" in text))
     for lost in [n for n in (16, 8, 4, 2, 1) if n < lanes] + [64] * ("sb_each<" in text):
-        try:
-            check_host(case, text, lost)
-        except Wrong:
-            continue
-        raise Wrong(f"shuffle {lost} can be taken out")
+        if not is_wrong(case, text, lost):
+            raise Wrong(f"shuffle {lost} can be taken out")
 
 
 def main():
