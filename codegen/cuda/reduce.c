@@ -17,7 +17,8 @@
 
 enum {
     INNER_MIN = 32,      // Segments side by side from which each has a thread of its own.
-    KEPT_WORDS = 96,     // Words of a thread that hold elements from one reduction to the next.
+    KEPT_WORDS = 96,     // Words of a thread that hold elements from one reduction to the next,
+    KEPT_LOADED = 48,    // and of these what was loaded.
     WARPS = SB_KERNEL_LANES / TREE_LANES,
     // Blocks for each processor: as many as it holds at most. Those that wait come and go.
     BLOCKS_WARPS = 8, BLOCKS_WAITING = 64,
@@ -208,7 +209,7 @@ void cuda_keep(CudaEmit *e, const CudaNode *node) {
         !cuda_same_shape(cuda_shape_of(x->type), s->shape))
         return;
     uint32_t words = s->turns * (uint32_t)((type_size(x->type->elem) + 3) / 4);
-    if (s->kept_words + words > KEPT_WORDS) return;
+    if (s->kept_words + words > (x->op == EXPR_COLUMN ? KEPT_LOADED : KEPT_WORDS)) return;
     s->kept_words += words;
     CudaNode kept = *node;
     unsigned number = e->names++;

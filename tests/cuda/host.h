@@ -2,9 +2,9 @@
 //
 // Blocks run one after the other, in an order that a seed shuffles. Lanes of a block are fibers:
 // each runs until it comes to a barrier, a shuffle or its end, and then another one does, in an
-// order that is new in each round. It goes on when all lanes of the block have come to a barrier,
-// or all of its warp to a shuffle. Where that never comes to be, as one of them has ended, the test
-// ends. Memory that a block shares is poisoned when the block begins. So whatever the order, and
+// order that is new in each round. Some warps rest for as long as others can go on. A lane goes on
+// when all lanes of the block have come to a barrier, or all of its warp to a shuffle. Where that
+// never comes to be, as one of them has ended, the test ends. Memory that a block shares is poisoned when the block begins. So whatever the order, and
 // whatever another block has left, the bytes must be the same.
 #pragma once
 
@@ -169,6 +169,7 @@ static inline bool host_release(unsigned threads) {
     }
     if (!some && (some = host_together(0, threads, HOST_AT_BARRIER)))
         for (unsigned i = 0; i < threads; i++) host.state[i] = HOST_RUNS;
+    for (unsigned i = 0; i < threads; i++) some |= host.state[i] == HOST_RUNS;
     return some;
 }
 
@@ -192,15 +193,18 @@ static inline void host_block(unsigned threads) {
         host.state[i] = HOST_RUNS;
         host.shuffles[i] = 0;
     }
-    for (unsigned ended = 0; ended < threads;) {
+    unsigned rests = host_random(1u << 31);
+    for (unsigned ended = 0, ran = 0; ended < threads; ran = 0) {
         host_shuffle(order, threads);
         for (unsigned i = 0; i < threads; i++) {
-            if (host.state[order[i]] != HOST_RUNS) continue;
+            if (host.state[order[i]] != HOST_RUNS || rests >> order[i] / HOST_WARP & 1) continue;
+            ran++;
             host.lane = threadIdx.x = order[i];
             host_switch(&host.home, host.lanes[host.lane]);
             ended += host.state[host.lane] == HOST_ENDED;
         }
         if (ended < threads && !host_release(threads)) abort();
+        if (!ran) rests = host_random(1u << 31);
     }
 }
 
