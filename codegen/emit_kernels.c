@@ -8,6 +8,11 @@
 #define PART(parts, Struct, field, value) \
     part_add(e, (parts), offsetof(Struct, field), (value), sizeof(((Struct *)0)->field))
 
+// The last kernel fills groups, if one does.
+static const CudaGroups *groups_of_unit(const CudaUnit *unit) {
+    return unit->kernels[unit->kernel_count - 1].groups;
+}
+
 static const CodegenKernels *kernels_of(const Emit *e, const Stage *stage) {
     // A copy of a stage, as emit_ask makes one, has none and no number.
     if (!e->options->kernels || !stage->kernels.op_count) return nullptr;
@@ -19,7 +24,7 @@ bool stage_has_kernels(const Emit *e, const Stage *stage) { return kernels_of(e,
 
 const CudaGroups *stage_kernel_groups(const Emit *e, const Stage *stage) {
     const CodegenKernels *kernels = kernels_of(e, stage);
-    return kernels ? kernels->unit->kernels[0].groups : nullptr;
+    return kernels ? groups_of_unit(kernels->unit) : nullptr;
 }
 
 // ---- columns ------------------------------------------------------------------------------------
@@ -159,7 +164,7 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     PART(&parts, SbKernels, codes, emit_sequence(e, codes, code_count, "kernel_codes"));
     PART(&parts, SbKernels, code_count, emit_i32(e, code_count));
     PART(&parts, SbKernels, rows, emit_i64(e, stage->batch));
-    PART(&parts, SbKernels, groups_bytes, emit_i64(e, groups_bytes(unit->kernels[0].groups)));
+    PART(&parts, SbKernels, groups_bytes, emit_i64(e, groups_bytes(groups_of_unit(unit))));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbKernels)), "kernels");
 }
 

@@ -4,8 +4,9 @@
 // each runs until it comes to a barrier, a shuffle or its end, and then another one does, in an
 // order that is new in each round. Some warps rest for as long as others can go on. A lane goes on
 // when all lanes of the block have come to a barrier, or all of its warp to a shuffle. Where that
-// never comes to be, as one of them has ended, the test ends. Memory that a block shares is poisoned when the block begins. So whatever the order, and
-// whatever another block has left, the bytes must be the same.
+// never comes to be, as one of them has ended, the test ends. Memory that a block shares is
+// poisoned when the block begins. So whatever the order, and whatever another block has left, the
+// bytes must be the same.
 #pragma once
 
 #include <stdlib.h>
