@@ -62,6 +62,9 @@ class Program:
         self.kernels = []
         for kernel in host.kernels_of(text):
             head = host.re.search(rf"// {kernel.name}: (?:(\d+) elements of a row|rows), (\d+) at a time; (\d+) blocks", text)
+            if not head:  # Over segments: a row takes so many lanes.
+                head = host.re.search(rf"// {kernel.name}: segments of \d+ elements, (\d+) lanes of a row; (\d+) blocks", text)
+                head = (head[0], head[1], 1, head[2])
             self.kernels.append((driver.kernel(cubin, kernel.name), kernel, int(head[1] or 1), int(head[2]), int(head[3])))
 
     def bind(self, rows, columns):
@@ -159,6 +162,18 @@ def row_gb(torch):
     return pixels(torch, True)
 
 
+def row_softmax(torch):
+    row = row_ga_tensor(torch)
+    columns = {name: values.view(-1, 1024) for name, values in row["columns"].items()}
+    return {**row, "columns": columns, "call": lambda x: torch.softmax(x, 1), "with": (columns["x"],)}
+
+
+def row_layernorm(torch):
+    """Rows less their mean, by their deviation."""
+    row = row_softmax(torch)
+    return {**row, "call": lambda x: torch.nn.functional.layer_norm(x, (1024,), eps=1e-5)}
+
+
 def row_ge(torch):
     n = 1 << 24
     dense = [torch.rand(n, device="cuda") * 20000 - 5000 for _ in range(13)]
@@ -177,7 +192,8 @@ def row_ge(torch):
             "results": ("dense", "categories")}
 
 
-ROWS = {"ga": row_ga, "ga_tensor": row_ga_tensor, "normalise": row_normalise, "gb": row_gb, "ge": row_ge,
+ROWS = {"ga": row_ga, "ga_tensor": row_ga_tensor, "normalise": row_normalise, "gb": row_gb, "softmax": row_softmax,
+        "layernorm": row_layernorm, "ge": row_ge,
         "q6": bench_groups.row_q6, "q1": bench_groups.row_q1}
 
 
