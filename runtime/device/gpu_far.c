@@ -128,7 +128,8 @@ GpuResult gpu_far_run(Slot *slot) {
 
 void gpu_far_give(Slot *slot) {
     const GpuLineAsk ask = {.what = GPU_DO_GIVE};
+    Line *line = slot->line;  // Read first: after the message another thread may have the slot.
     // Where that fails the job is gone.
-    (void)send(slot->line->socket, &ask, sizeof ask, MSG_NOSIGNAL);
-    give_line(slot->line);
+    (void)send(line->socket, &ask, sizeof ask, MSG_NOSIGNAL);
+    give_line(line);
 }

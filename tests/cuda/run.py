@@ -569,11 +569,14 @@ def check_nvrtc(case, library, kernels):
 
 # ---- jobs on the fake driver ----------------------------------------------------------------------
 
-def make_driver(folder):
-    done = run(CLANG, "-std=gnu17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", HERE / "driver.c", "-o",
-               folder / "libcuda.so.1", "-ldl")
+def make_shared(source, library, standard="gnu17"):
+    done = run(CLANG, f"-std={standard}", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{ROOT}", HERE / source, "-o", library, "-ldl")
     if done.returncode:
-        raise Wrong(f"the fake driver does not compile: {done.stderr[:2000]}")
+        raise Wrong(f"{source} does not compile: {done.stderr[:2000]}")
+
+
+def make_driver(folder):
+    make_shared("driver.c", folder / "libcuda.so.1")
 
 
 def check_job(case, text, nvrtc):
@@ -837,7 +840,11 @@ def check_workers(nvrtc):
             (folder / "log").write_text("")
             with subprocess.Popen([*command, *options], env={**env, **settings}, stderr=subprocess.PIPE, text=True) as process:
                 killed = kill_workers(process, folder / "log", kills)
-                said = process.communicate(timeout=120)[1]
+                try:
+                    said = process.communicate(timeout=120)[1]
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    raise Wrong(f"{options}, {settings}: the job does not end")
             last = said.splitlines()[-1] if said else ""
             left = (folder / "out.jsonl").read_bytes() if not process.returncode else b""
             if killed != kills:
@@ -853,6 +860,11 @@ def check_workers(nvrtc):
             far = sum(worker["partitions"] for worker in figures.get("workers", []))
             if code or left != wanted or far < 20 or sum(gpu["rows"] for gpu in figures["gpus"]) != 100000:
                 raise Wrong(f"{options}: exit {code}, {launches} launches, {far} partitions of workers: {said[:2000]}")
+        # A slot belongs to another thread as soon as it is given back.
+        make_shared("slow_give.c", folder / "slow_give.so", "gnu23")
+        code, said, launches, left, figures = job("--device=gpu", "--workers=1", "--threads=4", LD_PRELOAD=f"{name}/slow_give.so")
+        if code or left != wanted or sum(gpu["rows"] for gpu in figures["gpus"]) != 100000:
+            raise Wrong(f"slots that are given back slowly: exit {code}, {launches} launches: {said[:2000]}")
         # More are lost than there are slots. Had one of them kept its slot, the CPU would do some of the rows.
         code, said, launches, left, figures = job("--device=gpu", "--workers=2", "--worker-restarts=20", kills=8, FAKE_CUDA_KERNEL_US="40000")
         if code or left != wanted or "SB8077" not in said or sum(gpu["rows"] for gpu in figures["gpus"]) < 100000:
