@@ -40,7 +40,8 @@ static bool casts(const Type *from, const Type *to) {
     case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64: case TYPE_F16: case TYPE_BF16:
     case TYPE_F32: case TYPE_F64: case TYPE_DECIMAL: return from_number || from->kind == TYPE_STR;
-    case TYPE_STR: case TYPE_JSON: return true;
+    case TYPE_STR: return true;
+    case TYPE_JSON: return from->kind == TYPE_STR || from->kind == TYPE_JSON;
     case TYPE_BYTES: return from->kind == TYPE_STR || from->kind == TYPE_BYTES;
     case TYPE_DATE: case TYPE_TIMESTAMP:
         return from->kind == TYPE_STR || from->kind == TYPE_DATE || from->kind == TYPE_TIMESTAMP;
@@ -76,7 +77,8 @@ static Value bad_cast(Checker *checker, const AstExpr *call, Value value, const 
     Diag *diag = report(checker, DIAG_BAD_CAST, call->span, "no conversion from %s to %s",
                         type_say(checker, value.type), type_say(checker, target));
     report_label(checker, diag, call->args[0].value->span, "%s", type_say(checker, value.type));
-    if (is_tensor(value.type)) report_fix(checker, diag, "take one of its elements: x[0]");
+    if (target->kind == TYPE_JSON) report_fix(checker, diag, "to_json(...)");
+    else if (is_tensor(value.type)) report_fix(checker, diag, "take one of its elements: x[0]");
     else if (value.type->kind == TYPE_DURATION && type_is_numeric(target))
         report_fix(checker, diag, "say which unit: seconds(...)");
     else if (target->kind == TYPE_BOOL) report_fix(checker, diag, "compare it: ... != 0");

@@ -158,6 +158,10 @@ int32_t eval_cast(Eval *eval, const Type *from, const Type *to, const Value *val
         *out = *value;
         return SB_OK;
     }
+    if (to->kind == TYPE_STR) {
+        *out = value_text(eval_text(eval->arena, from, value));
+        return SB_OK;
+    }
     if (to->kind == TYPE_TIMESTAMP) fits = to_timestamp(from, to, value, out);
     else if (to->kind == TYPE_DATE) fits = to_date(from, value, out);
     else if (integer_like(to)) fits = to_integer(from, to, value, out);

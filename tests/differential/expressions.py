@@ -442,8 +442,10 @@ class Expressions(lambdas.Lambdas):
         sources = {"str": ("i64", "f64", "f32", "f16", "bf16", "bool", "date", "timestamp", "duration", "decimal(15,2)", "u8"),
                    "date": ("str", "timestamp", "timestamp[s]"), "duration": ("str", "i64"),
                    "bytes": ("str",), "json": ("str",)}
-        numbers = (*kinds.INTEGERS, *kinds.FLOATS, "str", "decimal(15,2)")
-        return f"{kind}({self.unchecked(self.pick(sources.get(kind, numbers)), depth)})"
+        source = self.pick(sources.get(kind, (*kinds.INTEGERS, *kinds.FLOATS, "str", "decimal(15,2)")))
+        if self.chance(0.2):
+            return f"({kind}({self.nullable(source, depth)}) ?? {kinds.literal(self.random, kind)})"
+        return f"{kind}({self.unchecked(source, depth)})"
 
     def unchecked(self, kind, depth):
         """Not a text as such: the compiler reads dates and times in those."""
