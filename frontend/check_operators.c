@@ -509,7 +509,8 @@ Value check_unary(Checker *checker, Scope *scope, const AstExpr *expr, const Typ
     AstExprKind kind = expr->a ? expr->a->kind : AST_ERROR;
     if (kind == AST_INT || kind == AST_FLOAT || kind == AST_PERCENT)
         return check_literal(checker, expr->a, true, want);
-    Value value = check_expr(checker, scope, expr->a, want);
+    // A place for null is the result's: of what is negated none may be null.
+    Value value = check_expr(checker, scope, expr->a, want ? type_base(want) : nullptr);
     if (is_error(value.type)) return value;
     const Type *type = type_base(value.type), *elem = type_element(type);
     bool negative = type_is_signed(elem) || type_is_float(elem) || type->kind == TYPE_DECIMAL ||
