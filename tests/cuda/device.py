@@ -9,6 +9,7 @@ thread and several, with large and small partitions: the bytes of outputs and re
 for a GPU warns nobody. With compute-sanitizer on the PATH, kernels run under memcheck too, and those with memory
 that lanes share under racecheck: with one thread, as the tool loses count of launches from several.
 """
+import concurrent.futures
 import os
 import random
 import shutil
@@ -107,26 +108,37 @@ def check_sanitized(case, folder):
             raise host.Wrong(f"{tool}: exit {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
 
 
+def run_case(case, sanitizer):
+    """How many parts passed, and what is wrong."""
+    passed, wrong = 0, []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        parts = [lambda count=count: check(case, folder, count) for count in COUNTS]
+        if sanitizer:
+            parts.append(lambda: check_sanitized(case, folder))
+        for part in parts:
+            try:
+                part()
+                passed += 1
+            except host.Wrong as error:
+                wrong.append(f"FAIL {case.stem}: {error}")
+    return passed, wrong
+
+
 def run(names):
-    passed = failed = skipped = 0
+    """Cases side by side, on half of the cores."""
     sanitizer = shutil.which("compute-sanitizer")
     if not sanitizer:
-        skipped += 1
         print("skip sanitizer: compute-sanitizer is not on the PATH")
-    for case in [case for case in cases() if not names or case.stem in names]:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            parts = [lambda count=count: check(case, folder, count) for count in COUNTS]
-            if sanitizer:
-                parts.append(lambda: check_sanitized(case, folder))
-            for part in parts:
-                try:
-                    part()
-                    passed += 1
-                except host.Wrong as wrong:
-                    failed += 1
-                    print(f"FAIL {case.stem}: {wrong}", flush=True)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    chosen = [case for case in cases() if not names or case.stem in names]
+    passed = failed = 0
+    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:
+        for good, wrong in pool.map(lambda case: run_case(case, sanitizer), chosen):
+            passed += good
+            failed += len(wrong)
+            for line in wrong:
+                print(line, flush=True)
+    print(f"{passed} passed, {failed} failed, {0 if sanitizer else 1} skipped")
     return 1 if failed else 0
 
 
