@@ -23,17 +23,33 @@ typedef double f64;
 
 // ---- whole numbers -----------------------------------------------------------------------------
 
+// Is the wrapped result not that of whole numbers without bounds? Of 128 bits the compiler would
+// make many more operations.
+template <typename T> SB_FN u8 sb_add_over(T a, T b, T is) {
+    if ((T)-1 > 0) return is < a;
+    return (T)((a ^ is) & (b ^ is)) < 0;
+}
+
+template <typename T> SB_FN u8 sb_sub_over(T a, T b, T is) {
+    if ((T)-1 > 0) return a < b;
+    return (T)((a ^ b) & (a ^ is)) < 0;
+}
+
+template <typename T> SB_FN u8 sb_mul_over(T a, T b, T is) {
+    if (sizeof(T) < sizeof(i64)) return (T)-1 > 0 ? (u64)a * (u64)b != (u64)is
+                                                  : (i64)a * (i64)b != (i64)is;
+    if ((T)-1 > 0) return __umul64hi((u64)a, (u64)b) != 0;
+    return __mul64hi((i64)a, (i64)b) != (i64)is >> 63;
+}
+
 // Of type T with unsigned U, T in i128 and the least value.
 #define SB_WHOLE(T, U, least)                                                                      \
     SB_FN T sb_add_##T(T a, T b) { return (T)(U)((U)a + (U)b); }                                   \
     SB_FN T sb_sub_##T(T a, T b) { return (T)(U)((U)a - (U)b); }                                   \
     SB_FN T sb_mul_##T(T a, T b) { return (T)(U)((u64)(U)a * (u64)(U)b); }                         \
-    SB_FN u8 sb_add_over_##T(T a, T b) { return (i128)a + (i128)b != (i128)sb_add_##T(a, b); }     \
-    SB_FN u8 sb_sub_over_##T(T a, T b) { return (i128)a - (i128)b != (i128)sb_sub_##T(a, b); }     \
-    SB_FN u8 sb_mul_over_##T(T a, T b) {                                                           \
-        if ((T)-1 > 0) return ((u128)(U)a * (u128)(U)b) != (u128)(U)sb_mul_##T(a, b);              \
-        return (i128)a * (i128)b != (i128)sb_mul_##T(a, b);                                        \
-    }                                                                                              \
+    SB_FN u8 sb_add_over_##T(T a, T b) { return sb_add_over(a, b, sb_add_##T(a, b)); }             \
+    SB_FN u8 sb_sub_over_##T(T a, T b) { return sb_sub_over(a, b, sb_sub_##T(a, b)); }             \
+    SB_FN u8 sb_mul_over_##T(T a, T b) { return sb_mul_over(a, b, sb_mul_##T(a, b)); }             \
     SB_FN u8 sb_div_fault_##T(T a, T b) {                                                          \
         return b == 0 || ((T)-1 < (T)0 && a == (T)(least) && b == (T)-1);                          \
     }                                                                                              \

@@ -11,7 +11,7 @@
 
 enum {
     GROUP_LANES = 128,    // Of a block with keys: fewer have room for more groups.
-    OWN_WORDS = 44,       // Of each lane in shared memory, of which a block has 48 KiB.
+    OWN_WORDS = 26,       // Of each lane in shared memory: loads under way need the rest of it.
     HOT_MAX = 8,
     TABLE_WORDS = 4096,
     SLOTS_MAX = 1024,
@@ -244,9 +244,8 @@ static void add_to_registers(CudaEmit *e, const CudaGroups *groups) {
 static void add_to_group(CudaEmit *e, const CudaGroups *groups) {
     TextBuf *buf = &e->body;
     const uint32_t words = groups->words;
-    text_buf_format(buf, "        u64 *slot;\n"
-                         "        const int at = sb_hot<%u, %u, %u>"
-                         "(g.keys, a.groups + %u, key, slot);\n"
+    text_buf_format(buf, "        const int at = sb_hot<%u, %u, %u>"
+                         "(g.keys, a.groups + %u, key);\n"
                          "        if (at < 0) bad = 1;\n        else if (at < %u) {\n"
                          "            u64 *own = g.own + at * %u;\n"
                          "            if (~(u64)row > sb_now(g.firsts + at))\n"
@@ -257,8 +256,10 @@ static void add_to_group(CudaEmit *e, const CudaGroups *groups) {
         text_buf_add(buf, TEXT("            "));
         add_own(e, groups, i, text_format(e->arena, "own[%u]", i * groups->lanes));
     }
-    text_buf_add(buf, TEXT("        } else {\n"
-                           "            atomicMax(slot + SB_GROUP_FIRST, ~(u64)row);\n"));
+    text_buf_format(buf, "        } else {\n"
+                         "            u64 *slot = a.groups + %u + (at - %u) * %u;\n"
+                         "            atomicMax(slot + SB_GROUP_FIRST, ~(u64)row);\n",
+                    groups->heads, groups->hot, groups->stride);
     for (uint32_t i = 0; i < words; i++)
         text_buf_format(buf, "            " CUDA_NAME "_words::into(slot, %u, w%u);\n", i, i);
     text_buf_add(buf, TEXT("        }\n"));

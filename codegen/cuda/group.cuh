@@ -21,6 +21,7 @@ SB_FN u64 sb_now(const u64 *at) { return *(const volatile u64 *)at; }
 template <u32 slots, u32 stride> SB_FN u64 *sb_slot(u64 *table, u64 key) {
     const u32 tries = slots < 64 ? slots : 64;
     u32 at = (u32)(key * 0x9e3779b97f4a7c15ull >> 40) & (slots - 1);
+    #pragma unroll 1
     for (u32 i = 0; i < tries; i++) {
         u64 *slot = table + at * stride;
         u64 there = sb_now(slot);
@@ -31,10 +32,12 @@ template <u32 slots, u32 stride> SB_FN u64 *sb_slot(u64 *table, u64 key) {
     return nullptr;
 }
 
-// The number of the key among those of the block, and `slot` its slot; `hot` where the lanes have
-// no words for it, and -1 where the table has no room. Whatever the block counts has a slot.
+// A key that is not among those of the block: its number there, `hot` and the number of its slot
+// where the lanes have no words for it, and -1 where the table has no room. Whatever the block counts
+// has a slot. One copy of what is hardly ever needed.
 template <int hot, u32 slots, u32 stride>
-SB_FN int sb_hot(u64 *keys, u64 *table, u64 key, u64 *&slot) {
+static __device__ __noinline__ int sb_hot_new(u64 *keys, u64 *table, u64 key) {
+    const u64 *slot = nullptr;
     for (int i = 0; i < hot; i++) {
         u64 there = sb_now(keys + i);
         if (there == key) return i;
@@ -44,8 +47,16 @@ SB_FN int sb_hot(u64 *keys, u64 *table, u64 key, u64 *&slot) {
         there = atomicCAS(keys + i, 0ull, key);
         if (!there || there == key) return i;
     }
-    slot = sb_slot<slots, stride>(table, key);
-    return slot ? hot : -1;
+    if (!slot) slot = sb_slot<slots, stride>(table, key);
+    return slot ? hot + (int)((slot - table) / stride) : -1;
+}
+
+// Lanes of a warp have several groups: all of them look at all keys, so that none leaves the others.
+template <int hot, u32 slots, u32 stride> SB_FN int sb_hot(u64 *keys, u64 *table, u64 key) {
+    int at = hot;
+    #pragma unroll
+    for (int i = 0; i < hot; i++) at = sb_now(keys + i) == key ? i : at;
+    return at < hot ? at : sb_hot_new<hot, slots, stride>(keys, table, key);
 }
 
 // Word number `word` of all lanes, as one.

@@ -23,7 +23,7 @@ enum {
     // others have loaded one by one in the first cache. Blocks whose lanes wait for each other
     // come and go.
     BLOCKS_WHOLE = 8, BLOCKS_SINGLE = 4, BLOCKS_TILED = 64,
-    BLOCKS_GROUPS = 4,   // Whose lanes have words for groups: 48 KiB of each block.
+    BLOCKS_GROUPS = 6,   // Whose lanes have words for groups: up to 28 KiB of each block.
 };
 
 static const Op *member_op(const CudaEmit *e, uint32_t m) {

@@ -39,6 +39,12 @@ static inline double copysign(double x, double y) { return __builtin_copysign(x,
 static inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 
 
+static inline long long __mul64hi(long long a, long long b) {
+    return (long long)((__int128)a * b >> 64);
+}
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 template <typename T> static inline T __ldg(const T *from) { return *from; }
 
 // Lanes run one at a time, until they come to a barrier: nothing comes in between.
