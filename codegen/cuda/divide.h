@@ -8,7 +8,7 @@ typedef struct CudaInverse {
     bool  signs;  // So is its sign where x is zero: `low` has the sign of `high`.
 } CudaInverse;
 
-// False: there is no such pair, or c has a size below 2^-26 or above 2^26.
+// False: there is no such pair, or c has a size below 2^-27, or of 2^26 or more.
 bool cuda_inverse(float c, CudaInverse *to);
 
 #endif
