@@ -26,6 +26,7 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -893,6 +894,74 @@ def check_workers(nvrtc):
                 raise Wrong(f"--memory={memory} MiB with workers: exit {code}, {launches} launches: {said[:2000]}")
 
 
+LOST = """param output: str = "out.jsonl"
+rejects write jsonl("bad.jsonl") limit 100%
+range(200000) | derive k = i % 5, v = i * 7 - 300000 | repartition rows 1000
+| on gpu { where v % 3 != 1 | derive w = v * 3, d = 100 // (i % 400)
+    group by k { n = count(), s = sum(w), low = min(v), m = mean(w + d), t = max(d) where w > 0 } }
+| write jsonl(output)
+"""
+
+
+def check_lost_groups(nvrtc):
+    """Groups of kernels where workers die, and where the job does and goes on: no row is lost or counts twice."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "lost.sbd").write_text(LOST)
+        compile_host(run(SBC, folder / "lost.sbd", "--dump=cuda").stdout, folder)
+        make_driver(folder)
+        done = run(SBC, folder / "lost.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
+        if done.returncode:
+            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_LOG": f"{name}/log"}
+
+        def life(*options, disturb=None, **settings):
+            """(exit, what it says)"""
+            (folder / "log").write_text("")
+            command = [folder / "job", "--overwrite", "--threads=2", "--progress=none", *options]
+            with subprocess.Popen(command, cwd=folder, env={**env, **settings}, stderr=subprocess.PIPE, text=True) as process:
+                if disturb:
+                    disturb(process)
+                try:
+                    said = process.communicate(timeout=120)[1]
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    raise Wrong(f"{options}: the job does not end")
+            return process.returncode, said
+
+        def left(said):
+            steps = [line for line in said.splitlines() if line.startswith(("range", "where", "derive", "group", "write"))]
+            return steps, (folder / "out.jsonl").read_bytes(), (folder / "bad.jsonl").read_bytes()
+
+        def ends_at(launches, number):
+            def disturb(process):
+                while process.poll() is None and (folder / "log").read_text().count("launch") < launches:
+                    time.sleep(0.005)
+                if process.poll() is None:
+                    process.send_signal(number)
+            return disturb
+
+        code, said = life("--device=cpu")
+        wanted = left(said)
+        if code:
+            raise Wrong(f"on the CPU: exit {code}: {said[:2000]}")
+        code, said = life("--device=gpu", "--workers=2", "--worker-restarts=20", FAKE_CUDA_KERNEL_US="20000",
+                          disturb=lambda process: kill_workers(process, folder / "log", 4))
+        if code or left(said) != wanted:
+            raise Wrong(f"workers are lost: exit {code}: {said[:2000]}")
+        for seed in range(4):
+            shutil.rmtree(folder / "journal", ignore_errors=True)
+            for number in range(1, 7):
+                signal_number = signal.SIGKILL if (seed + number) % 3 else signal.SIGTERM
+                disturb = ends_at(8 + 3 * seed + 5 * number, signal_number) if number < 6 else None
+                code, said = life("--device=gpu", "--resume=journal", *["--workers=2"] * (seed % 2), disturb=disturb,
+                                  FAKE_CUDA_KERNEL_US="5000", SBC_TEST_COMMIT="1")
+                if not code:
+                    break
+            if code or left(said) != wanted:
+                raise Wrong(f"a job that dies and goes on, {seed}: exit {code}: {said[:2000]}")
+
+
 PLACED = """param input: str = "in.npy"
 param output: str = "out.npy"
 read npy(input) as {x: f32[64]}
@@ -1044,7 +1113,8 @@ def main():
     alone = {"division": check_division}
     if nvrtc:
         alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc),
-                  "workers": lambda: check_workers(nvrtc), "placed": lambda: check_placed(nvrtc)}
+                  "workers": lambda: check_workers(nvrtc), "placed": lambda: check_placed(nvrtc),
+                  "lost": lambda: check_lost_groups(nvrtc)}
     for part in [part for name, part in alone.items() if not words or words[0] == name]:
         try:
             part()
