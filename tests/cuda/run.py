@@ -866,9 +866,10 @@ def check_workers(nvrtc):
         code, said, launches, left, figures = job("--device=gpu", "--workers=1", "--threads=4", LD_PRELOAD=f"{name}/slow_give.so")
         if code or left != wanted or sum(gpu["rows"] for gpu in figures["gpus"]) != 100000:
             raise Wrong(f"slots that are given back slowly: exit {code}, {launches} launches: {said[:2000]}")
-        # Twice as many are lost as there are slots. Had they kept these, the CPU would do most of the rows.
+        # Twice as many are lost as there are slots, which are free when the launches of the dead end. The CPU does
+        # some rows until then. It would do most of them if slots stayed taken.
         code, said, launches, left, figures = job("--device=gpu", "--workers=2", "--worker-restarts=20", kills=8, FAKE_CUDA_KERNEL_US="40000")
-        if code or left != wanted or "SB8077" not in said or sum(gpu["rows"] for gpu in figures["gpus"]) < 95000:
+        if code or left != wanted or "SB8077" not in said or sum(gpu["rows"] for gpu in figures["gpus"]) < 60000:
             raise Wrong(f"workers are lost: exit {code}, {launches} launches: {said[:2000]}")
         for fault in ("FAIL", "HANG"):
             code, said, launches, left, _ = job("--device=gpu", "--workers=2", **{
