@@ -105,8 +105,11 @@ void gpu_share(Gpu *gpu, uint32_t threads, GpuShare *share) {
     *share = (GpuShare){0};
     if (!gpu) return;
     drop_old(gpu);
-    for (uint32_t d = 0; d < gpu->device_count; d++)
+    for (uint32_t d = 0; d < gpu->device_count; d++) {
+        // One that never had memory: the worker, which numbers them as the job does, takes the CPU.
+        if (gpu->devices[d].memory_fd < 0) return (void)(*share = (GpuShare){0});
         share->fds[share->count++] = gpu->devices[d].memory_fd;
+    }
     share->kept = share->count;
     for (uint32_t t = 0; t < threads && share->count < GPU_SHARE_MAX; t++) {
         int end = open_line(gpu);

@@ -1,5 +1,5 @@
 // A block of rows after the other, so that entries are in the cache for all columns but the first.
-// Each size has loops of its own: with one for all sizes a value took 2 to 5 ns, and now 1.2.
+// Each size has loops of its own, in which a copy is one load and one store.
 #include "runtime/task/kernel_columns.h"
 
 #include <string.h>

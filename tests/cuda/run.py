@@ -580,21 +580,31 @@ def make_driver(folder):
     make_shared("driver.c", folder / "libcuda.so.1")
 
 
+def make_job(folder, program, nvrtc):
+    """The job of a program, its kernels for the host and the driver. Returns what the job's environment has to have."""
+    compile_host(run(SBC, program, "--dump=cuda").stdout, folder)
+    make_driver(folder)
+    done = run(SBC, program, "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
+    if done.returncode:
+        raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+    return {**os.environ, "LD_LIBRARY_PATH": str(folder), "FAKE_CUDA_KERNELS": f"{folder}/kernels.so", "FAKE_CUDA_LOG": f"{folder}/log"}
+
+
+def make_job_of(folder, text, nvrtc):
+    (folder / "program.sbd").write_text(text)
+    return make_job(folder, folder / "program.sbd", nvrtc)
+
+
 def check_job(case, text, nvrtc):
     """The job leaves the same bytes with kernels as without, whatever the driver does."""
     columns = parse_columns(re.search(r" as \{(.*?)\}", case.read_text())[1])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        compile_host(text, folder)
-        make_driver(folder)
-        done = run(SBC, case, "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
-        if done.returncode:
-            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+        base = make_job(folder, case, nvrtc)
         write_rows(folder / "in.jsonl", columns, random_rows(columns, 500, random.Random(7)))
 
         def job(*options, **settings):
-            env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so",
-                   "FAKE_CUDA_LOG": f"{name}/log", **settings}
+            env = {**base, **settings}
             (folder / "log").write_text("")
             done = run(folder / "job", f"--input={name}/in.jsonl", f"--output={name}/out.jsonl", "--overwrite",
                        f"--rejects={name}/bad.jsonl", "--reject-limit=100%", "--progress=none", *options, env=env)
@@ -683,16 +693,10 @@ def check_wide(nvrtc):
     """A row that is longer than launches are otherwise goes to the GPU all the same."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "wide.sbd").write_text(WIDE)
-        compile_host(run(SBC, folder / "wide.sbd", "--dump=cuda").stdout, folder)
-        make_driver(folder)
-        done = run(SBC, folder / "wide.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
-        if done.returncode:
-            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
+        env = make_job_of(folder, WIDE, nvrtc)
         head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1200000), }".ljust(117) + b"\n"
         values = array.array("f", [(i % 1000) / 7 for i in range(1200000)]).tobytes()
         (folder / "in.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + values * 3)
-        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_LOG": f"{name}/log"}
         for device in ("cpu", "gpu"):
             done = run(folder / "job", f"--input={name}/in.npy", f"--output={name}/{device}.npy", f"--device={device}",
                        "--memory=1GiB", "--progress=none", env=env)
@@ -727,14 +731,8 @@ def check_shares(nvrtc):
     """Kernels and copies that take known times show in all figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "shares.sbd").write_text(SHARES)
-        compile_host(run(SBC, folder / "shares.sbd", "--dump=cuda").stdout, folder)
-        make_driver(folder)
-        done = run(SBC, folder / "shares.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
-        if done.returncode:
-            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
-        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_DEVICES": "2",
-               "FAKE_CUDA_COPY_US": "2000", "FAKE_CUDA_KERNEL_US": "5000"}
+        env = make_job_of(folder, SHARES, nvrtc)
+        env |= {"FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_COPY_US": "2000", "FAKE_CUDA_KERNEL_US": "5000"}
         command = [folder / "job", f"--output={name}/out.jsonl", "--overwrite", "--threads=2", "--device=gpu", "--progress=none"]
 
         def job(*options, **settings):
@@ -827,13 +825,7 @@ def check_workers(nvrtc):
     """Worker processes launch on the job's GPUs, and leave nothing behind when they are lost."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "far.sbd").write_text(FAR)
-        compile_host(run(SBC, folder / "far.sbd", "--dump=cuda").stdout, folder)
-        make_driver(folder)
-        done = run(SBC, folder / "far.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
-        if done.returncode:
-            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
-        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_LOG": f"{name}/log"}
+        env = make_job_of(folder, FAR, nvrtc)
         command = [folder / "job", f"--output={name}/out.jsonl", "--overwrite", "--threads=2", "--progress=none", "--stats=json"]
 
         def job(*options, kills=0, **settings):
@@ -908,13 +900,7 @@ def check_lost_groups(nvrtc):
     """Groups of kernels where workers die, and where the job does and goes on: no row is lost or counts twice."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "lost.sbd").write_text(LOST)
-        compile_host(run(SBC, folder / "lost.sbd", "--dump=cuda").stdout, folder)
-        make_driver(folder)
-        done = run(SBC, folder / "lost.sbd", "-o", folder / "job", env={**os.environ, "SBC_NVRTC": nvrtc})
-        if done.returncode:
-            raise Wrong(f"sbc ends with {done.returncode}: {done.stderr[:2000]}")
-        env = {**os.environ, "LD_LIBRARY_PATH": name, "FAKE_CUDA_KERNELS": f"{name}/kernels.so", "FAKE_CUDA_LOG": f"{name}/log"}
+        env = make_job_of(folder, LOST, nvrtc)
 
         def life(*options, disturb=None, **settings):
             """(exit, what it says)"""
