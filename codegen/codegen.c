@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/emit_job.h"
+#include "codegen/emit_sink.h"
 #include "codegen/emit_tensor.h"
 #include "codegen/target.h"
 
@@ -68,6 +69,7 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     }
     emit_setup(&e);
     emit_tensor_loops(&e);
+    sink_fields_emit(&e);
     emit_debug_close(&e);
     out.sites = e.sites;
     out.site_count = e.site_count;

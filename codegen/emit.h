@@ -30,6 +30,9 @@ typedef struct FaultTarget {
     bool  silent;     // An `else VALUE`: nobody looks at the phis; there are none.
     Val   raised;     // In a column loop, of a silent one: i1, did it come to it? Null: no.
     struct FaultTarget *outer;  // What `else reject` and `else fail` go to.
+    // Of a row: as its step has it, where the loop goes on, and where it ends. Null: of no row.
+    const struct Frame *frame;
+    Block next, stop;
 } FaultTarget;
 
 typedef struct Site {
@@ -86,6 +89,7 @@ typedef struct Emit {
     bool  judges;           // Operators on tensors are judged one by one (emit_tensor.c).
     // Of the module.
     TensorLoop *tensor_loops;  // Whose functions are not emitted yet.
+    struct SinkField *sink_fields;  // The same.
     Site   *sites;
     size_t  site_count, site_cap;
     Val    *python_fns;  // The Python functions that stages call.

@@ -8,7 +8,8 @@ enum {
     BATCH_HEAD = 16,
     SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's cache.
     REWIND_BYTES = 16 * 1024,     // Scratch memory that rows may fill before it is wound back.
-    WAITING_SLOTS_MAX = 16,       // Keys and kept columns of a row that waits.
+    WAITING_SLOTS_MAX = 16,       // Keys and kept columns of a row that waits,
+    WAITING_AGGS_MAX = 48,        // and what it adds to: a record of more costs what it saves.
     LATE_BYTES = 8,               // What a function makes of a text when the batch is full.
 };
 
@@ -28,7 +29,8 @@ static bool has_to_look(const Emit *e, const Breaker *breaker) {
 // own copies: of them only a new group needs more than the key.
 static bool can_wait(const Emit *e, const Breaker *breaker) {
     if (breaker->kind != BREAK_GROUP || !has_to_look(e, breaker)) return false;
-    if (breaker->slot_count > WAITING_SLOTS_MAX || breaker->identity_offset != SIZE_MAX)
+    if (breaker->slot_count > WAITING_SLOTS_MAX || breaker->identity_offset != SIZE_MAX ||
+        group_agg_count(e, breaker) > WAITING_AGGS_MAX)
         return false;
     for (uint32_t s = 0; s < breaker->slot_count; s++)
         if (type_is_nested(type_base(breaker->slots[s].type))) return false;

@@ -254,6 +254,7 @@ void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next) {
     FaultTarget target, results;
     fault_target_open(e, &target, nullptr, false);
     fault_target_open(e, &results, nullptr, false);
+    fault_target_row(e, &target, frame, next);
     size_t mark = emit_region_begin(e), depth = part_depth(e);
     e->faults = &target;
     e->faults_fail = e->plan->fails[frame->op->id.i];

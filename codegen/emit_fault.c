@@ -20,6 +20,12 @@ void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool si
     *target = (FaultTarget){.fn = e->fn, .silent = silent, .outer = outer};
 }
 
+void fault_target_row(const Emit *e, FaultTarget *target, const Frame *frame, Block next) {
+    target->frame = frame;
+    target->next = next;
+    target->stop = e->stage->stop;
+}
+
 static Block target_block(Emit *e, FaultTarget *target) {
     if (target->block) return target->block;
     Block here = emit_here(e);

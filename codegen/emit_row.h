@@ -159,6 +159,8 @@ Val emit_narrow(Emit *e, Val condition);
 
 FaultTarget *emit_faults(const Emit *e);
 void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool silent);
+// Steps after the one whose row `frame` is may share the target, while the loop goes on at `next`.
+void fault_target_row(const Emit *e, FaultTarget *target, const Frame *frame, Block next);
 // From here the row faults at `target` with what another one was told.
 void fault_pass_on(Emit *e, FaultTarget *target, Val site, Val status, Detail detail);
 // Emits the cold block of `target`, if a fault came to it. The block records the reject of the row

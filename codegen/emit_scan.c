@@ -25,7 +25,10 @@ static Value load_column(Emit *e, Frame *frame, uint32_t column) {
 }
 
 static bool column_reloads(const Emit *, const Frame *frame, uint32_t column) {
-    return wide_has(frame->text, column);
+    const SourceOp *source = &frame->op->source;
+    if (column < source->column_count) return wide_has(frame->text, column);
+    RawSpan raw = source->raw_of[column - source->column_count];
+    return row_is_wide(source) && raw.first == raw.last && text_format_of(source)->raw_reloads;
 }
 
 static Val identify_text(Emit *e, Frame *frame) {
@@ -96,6 +99,7 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
     Frame *frame = text_frame(e, row);
     FaultTarget target;
     fault_target_open(e, &target, nullptr, false);
+    fault_target_row(e, &target, frame, next);
     size_t mark = emit_region_begin(e), depth = part_depth(e);
     e->faults = &target;
     e->faults_fail = e->plan->fails[row->op->id.i];

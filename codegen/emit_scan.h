@@ -35,6 +35,8 @@ typedef struct TextFormat {
     int64_t (*width)(const Op *op);
     // Of such rows with values of one number each: can column loops load from this file, an i1?
     Val (*plain)(Emit *e, const TextRow *row);
+    // `raw` only loads: of a wide row it is asked once more rather than kept.
+    bool raw_reloads;
 } TextFormat;
 
 // array[index] of u32 as i64.

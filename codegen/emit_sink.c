@@ -2,6 +2,8 @@
 #include "codegen/emit_format.h"
 #include "codegen/emit_part.h"
 
+#include <stdio.h>
+
 enum {
     SCALAR_ROOM = 64,
     COLUMNS_HELD = 64,  // Of a row with more, values in memory stay there until they are written.
@@ -161,7 +163,7 @@ static Val put_present(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
     return end;
 }
 
-Val sink_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
+static Val put_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
     Val valid = sink->values[i].valid;
     if (!valid) return put_present(e, sink, i, at);
     Block none = emit_block(e, "null"), some = emit_block(e, "some"), done = emit_block(e, "field");
@@ -178,6 +180,97 @@ Val sink_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
     emit_phi_add(phi, end, some_end);
     emit_phi_add(phi, null_end, none);
     return phi;
+}
+
+// ---- fields of wide rows ------------------------------------------------------------------------
+
+// Writes the fields of all columns of a sink that are of one kind: ptr field(at, parts...).
+struct SinkField {
+    SinkEmit  sink;
+    uint32_t  column;    // The first of them.
+    Val       fn;
+    struct SinkField *next;
+};
+
+enum { FIELD_PARTS_MAX = 5 };
+
+// What there is of a column's value and spelling. Gives the number of parts.
+static unsigned field_parts(const SinkEmit *sink, uint32_t i, Val *parts[FIELD_PARTS_MAX]) {
+    Value *value = &sink->values[i], *spelling = &sink->spellings[i];
+    Val *all[FIELD_PARTS_MAX] = {&value->a, &value->b, &value->valid, &spelling->a, &spelling->b};
+    unsigned count = 0;
+    for (size_t k = 0; k < countof(all); k++)
+        if (*all[k]) parts[count++] = all[k];
+    return count;
+}
+
+static bool same_field(const Emit *e, const struct SinkField *field, const SinkEmit *sink,
+                       uint32_t i) {
+    const SinkColumn *columns = sink->op->sink.columns;
+    uint32_t first = field->column;
+    const Value *x = &field->sink.values[first], *y = &sink->values[i];
+    return field->sink.op == sink->op &&
+           graph_at(e->graph, columns[first].value)->type ==
+               graph_at(e->graph, columns[i].value)->type &&
+           columns[first].verbatim == columns[i].verbatim && !x->a == !y->a && !x->b == !y->b &&
+           !x->valid == !y->valid && !field->sink.spellings[first].a == !sink->spellings[i].a;
+}
+
+static struct SinkField *find_field(Emit *e, const SinkEmit *sink, uint32_t i) {
+    struct SinkField *field = e->sink_fields;
+    while (field && !same_field(e, field, sink, i)) field = field->next;
+    if (field) return field;
+    field = arena_new_of(e->arena, struct SinkField);
+    *field = (struct SinkField){.sink = *sink, .column = i, .next = e->sink_fields};
+    field->sink.values = arena_new_array(e->arena, Value, i + 1);
+    field->sink.spellings = arena_new_array(e->arena, Value, i + 1);
+    field->sink.values[i] = sink->values[i];
+    field->sink.spellings[i] = sink->spellings[i];
+    e->sink_fields = field;
+    Ty types[1 + FIELD_PARTS_MAX] = {e->ptr};
+    Val *parts[FIELD_PARTS_MAX];
+    unsigned count = field_parts(sink, i, parts);
+    for (unsigned k = 0; k < count; k++) types[1 + k] = LLVMTypeOf(*parts[k]);
+    char name[32];
+    snprintf(name, sizeof name, "sb_field_%u", e->name_count++);
+    field->fn = LLVMAddFunction(e->module, name, LLVMFunctionType(e->ptr, types, 1 + count, false));
+    LLVMSetLinkage(field->fn, LLVMInternalLinkage);
+    const unsigned all = (unsigned)LLVMAttributeFunctionIndex;
+    emit_attribute(e, field->fn, all, "noinline", nullptr);
+    emit_attribute(e, field->fn, all, "nounwind", nullptr);
+    return field;
+}
+
+static Val call_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
+    Val fn = find_field(e, sink, i)->fn, args[1 + FIELD_PARTS_MAX] = {at};
+    Val *parts[FIELD_PARTS_MAX];
+    unsigned count = field_parts(sink, i, parts);
+    for (unsigned k = 0; k < count; k++) args[1 + k] = *parts[k];
+    return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(fn), fn, args, 1 + count, "");
+}
+
+static void emit_field(Emit *e, const struct SinkField *field) {
+    const SinkEmit *sink = &field->sink;
+    emit_function_open(e, field->fn);
+    emit_debug_function(e, sink->op->span, "field");
+    Val *parts[FIELD_PARTS_MAX];
+    unsigned count = field_parts(sink, field->column, parts);
+    for (unsigned k = 0; k < count; k++) *parts[k] = LLVMGetParam(e->fn, 1 + k);
+    emit_at(e, e->entry);
+    Block body = emit_block(e, "field");
+    emit_jump(e, body);
+    emit_at(e, body);
+    LLVMBuildRet(e->b, put_field(e, sink, field->column, LLVMGetParam(e->fn, 0)));
+}
+
+void sink_fields_emit(Emit *e) {
+    for (struct SinkField *field = e->sink_fields; field; field = field->next) emit_field(e, field);
+    e->sink_fields = nullptr;
+}
+
+Val sink_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
+    bool shared = sink->format->shares_fields && sink->op->sink.column_count > COLUMNS_HELD;
+    return shared ? call_field(e, sink, i, at) : put_field(e, sink, i, at);
 }
 
 // ---- rows ---------------------------------------------------------------------------------------

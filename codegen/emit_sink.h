@@ -27,6 +27,8 @@ typedef struct SinkFormat {
     const char *nested_room;
     // The row, made of sink_field where there are fields.
     Val (*row)(Emit *e, SinkEmit *sink, Val at);
+    // Of wide rows one function writes all fields of a type.
+    bool shares_fields;
     // For sink_field: what stands for null, a value that is there, and a spelling that need not be
     // usable; then the result is null.
     Text (*null_word)(const SinkEmit *sink);
@@ -38,6 +40,8 @@ const SinkFormat *sink_format_of(const SinkOp *sink);
 
 // A column: its spelling where that can be used, else its value or what stands for null.
 Val sink_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
+// Emits the functions that sink_field calls for fields of wide rows, after those of the stages.
+void sink_fields_emit(Emit *e);
 // Around the code of a column.
 size_t sink_column_begin(Emit *e, SinkEmit *sink, uint32_t i);
 void sink_column_end(Emit *e, SinkEmit *sink, uint32_t i, size_t mark);

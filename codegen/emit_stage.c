@@ -185,12 +185,24 @@ static const Op *consumer_op(const Emit *e, Consumer consumer) {
                                                    : e->plan->breakers[terminal->index].op);
 }
 
+// Shows a reject of the frame's row what `outer` shows of it, and goes on there?
+static bool rejects_alike(const Emit *e, const FaultTarget *outer, const Frame *frame, Block next) {
+    bool same = frame->op->kind == OP_PROJECT || op_passes_columns(frame->op);
+    return outer && outer->frame && outer->next == next && outer->stop == e->stage->stop &&
+           (outer->frame == frame || (same && outer->frame == frame->input[0]));
+}
+
+// Steps of a long chain share the cold block of their row.
 static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
-    FaultTarget *outer = e->faults, target;
-    bool fails = e->faults_fail;
+    FaultTarget *outer = e->faults, own;
+    bool fails = e->faults_fail, shared = rejects_alike(e, outer, frame, next);
     size_t mark = emit_region_begin(e), depth = part_depth(e);
-    fault_target_open(e, &target, outer, false);
-    e->faults = &target;
+    if (!shared) fault_target_open(e, &own, outer, false);
+    if (!shared) fault_target_row(e, &own, frame, next);
+    FaultTarget *target = shared ? outer : &own;
+    const Frame *before = target->frame;
+    target->frame = frame;
+    e->faults = target;
     part_split(e);
     const Op *op = consumer_op(e, consumer);
     e->faults_fail = e->plan->fails[op->id.i];
@@ -199,10 +211,11 @@ static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     else deliver_terminal(e, frame, consumer.terminal, next);
     part_join(e, depth);
     emit_debug_leave(e, outside);
+    target->frame = before;
     e->faults = outer;
     e->faults_fail = fails;
     emit_region_end(e, mark);
-    fault_target_close(e, &target, frame, next, e->stage->stop);
+    if (!shared) fault_target_close(e, &own, frame, next, e->stage->stop);
 }
 
 // The rows that the edges and sinks after `from` still take, or'ed together.

@@ -286,6 +286,8 @@ static uint64_t node_hash(const Graph *graph, const Expr *node) {
     if (node->fn) hash = hash_mix(hash, text_hash(node->fn->symbol));
     if (has_value(node->op))
         hash = hash_mix(hash, const_hash(value_type(graph, node), &node->value));
+    if (faults_alone(graph, node))  // Equal work at many places is as many nodes.
+        hash = hash_mix(hash, (uint64_t)node->span.file << 32 | node->span.start);
     return hash;
 }
 
@@ -303,7 +305,8 @@ static bool node_same(const Graph *graph, const Expr *a, const Expr *b) {
 // Looks for a node equal to `node`. Returns its place in the index, or the free place for it.
 static size_t index_find(const Graph *graph, const Expr *node) {
     size_t mask = graph->index_cap - 1;
-    size_t at = node_hash(graph, node) >> 20 & mask;
+    uint64_t hash = node_hash(graph, node);
+    size_t at = hash_mix(hash, hash >> 32) >> 32 & mask;
     while (graph->index[at] && !node_same(graph, &graph->exprs[graph->index[at] - 1], node))
         at = (at + 1) & mask;
     return at;

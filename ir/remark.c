@@ -66,13 +66,30 @@ typedef struct Line {
     uint32_t number, start, end;  // From 1; bytes of the text, without the line end.
 } Line;
 
-static Line line_of(Text text, uint32_t at) {
-    Line line = {.number = 1};
-    for (uint32_t i = 0; i < at && i < text.len; i++) {
-        if (text.at[i] != '\n') continue;
-        line.number++;
-        line.start = i + 1;
+// Where the lines of a file begin.
+typedef struct Lines {
+    Text      text;
+    uint32_t *starts;
+    size_t    count, cap;
+} Lines;
+
+static Lines lines_of(Arena *arena, Text text) {
+    Lines lines = {.text = text};
+    arena_push(arena, lines.starts, lines.count, lines.cap, 0);
+    for (uint32_t i = 0; i < text.len; i++)
+        if (text.at[i] == '\n') arena_push(arena, lines.starts, lines.count, lines.cap, i + 1);
+    return lines;
+}
+
+static Line line_of(const Lines *lines, uint32_t at) {
+    size_t low = 0, high = lines->count;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (lines->starts[middle] <= at) low = middle;
+        else high = middle;
     }
+    Line line = {.number = (uint32_t)low + 1, .start = lines->starts[low]};
+    Text text = lines->text;
     for (line.end = line.start; line.end < text.len; line.end++)
         if (text.at[line.end] == '\n' || text.at[line.end] == '\r') break;
     return line;
@@ -82,7 +99,7 @@ typedef struct Printer {
     TextBuf       *buf;
     const Remarks *remarks;
     const Graph   *graph;
-    const Text    *texts;
+    const Lines   *files;   // By Span.file.
 } Printer;
 
 // A step is what its line shows: only parts of it are spelled.
@@ -95,7 +112,7 @@ static bool is_step(const Graph *graph, Span span) {
 // The code that the remark speaks of, on one line.
 static void print_code(const Printer *to, Span span) {
     enum { CODE_MAX = 48 };
-    Text all = to->texts[span.file];
+    Text all = to->files[span.file].text;
     Text code = {all.at + span.start, span.end - span.start};
     TextBuf line = {0};
     for (size_t i = 0; i < code.len; i++) {
@@ -115,7 +132,7 @@ static void print_remark(const Printer *to, const Remark *item) {
     if (!is_step(to->graph, item->span)) print_code(to, item->span);
     text_buf_add(to->buf, item->text);
     if (item->other.file < to->graph->file_count) {
-        uint32_t line = line_of(to->texts[item->other.file], item->other.start).number;
+        uint32_t line = line_of(&to->files[item->other.file], item->other.start).number;
         text_buf_format(to->buf, " line %u", line);
     }
     text_buf_char(to->buf, '\n');
@@ -135,14 +152,16 @@ static int compare(const void *a, const void *b) {
 }
 
 void remarks_print(TextBuf *buf, const Remarks *remarks, const Graph *graph, const Text *texts) {
-    Printer printer = {buf, remarks, graph, texts};
+    Lines *files = arena_new_array(remarks->arena, Lines, graph->file_count + 1);
+    for (size_t i = 0; i < graph->file_count; i++) files[i] = lines_of(remarks->arena, texts[i]);
+    Printer printer = {buf, remarks, graph, files};
     Order *order = arena_new_array(remarks->arena, Order, remarks->count + 1);
     size_t count = 0;
     for (size_t i = 0; i < remarks->count; i++) {
         const Remark *item = &remarks->items[i];
         if (item->span.file >= graph->file_count || item->span.end > texts[item->span.file].len)
             continue;
-        order[count++] = (Order){item, line_of(texts[item->span.file], item->span.start)};
+        order[count++] = (Order){item, line_of(&files[item->span.file], item->span.start)};
     }
     qsort(order, count, sizeof *order, compare);
     for (size_t i = 0; i < count; i++) {

@@ -5,7 +5,7 @@
 
 Rewrite rewrite_make(Graph *graph, RewriteNode *node, void *self) {
     return (Rewrite){
-        .graph = graph, .node = node, .self = self, .walk = walk_make(graph), .round = 1};
+        .graph = graph, .node = node, .self = self, .round = 1};
 }
 
 void rewrite_forget(Rewrite *rewrite) { rewrite->round++; }
@@ -37,30 +37,37 @@ static void rewrite_node(Rewrite *rewrite, ExprId id) {
     ExprId *args = arena_new_array(graph->arena, ExprId, node->arg_count);
     for (uint32_t i = 0; i < node->arg_count; i++) args[i] = rewrite->memo[node->args[i].i];
     rewrite->memo[id.i] = rewrite->node(rewrite->self, graph, id, args);
+}
+
+// Adds the node to `below`, unless this round has it already.
+static void want(Rewrite *rewrite, ExprId id, size_t *count) {
+    if (rewrite->known[id.i] == rewrite->round) return;
     rewrite->known[id.i] = rewrite->round;
+    arena_push(rewrite->graph->arena, rewrite->below, *count, rewrite->below_cap, id.i);
 }
 
 // Numbers grow from arguments to nodes, so their order is a good one.
 ExprId rewrite_expr(Rewrite *rewrite, ExprId root) {
+    const Graph *graph = rewrite->graph;
     if (expr_is_none(root)) return root;
     reserve(rewrite);
     size_t count = 0;
-    walk_start(&rewrite->walk);
-    walk_add(&rewrite->walk, root);
-    for (ExprId id; walk_next(&rewrite->walk, &id);)
-        if (rewrite->known[id.i] != rewrite->round)
-            arena_push(rewrite->graph->arena, rewrite->below, count, rewrite->below_cap, id.i);
-    if (count) qsort(rewrite->below, count, sizeof *rewrite->below, compare);
+    want(rewrite, root, &count);
+    for (size_t i = 0; i < count; i++) {
+        const Expr *node = graph_at(graph, (ExprId){rewrite->below[i]});
+        for (uint32_t k = 0; k < node->arg_count; k++) want(rewrite, node->args[k], &count);
+    }
+    if (count > 1) qsort(rewrite->below, count, sizeof *rewrite->below, compare);
     for (size_t i = 0; i < count; i++) rewrite_node(rewrite, (ExprId){rewrite->below[i]});
     return rewrite->memo[root.i];
 }
 
-static size_t columns_named(Rewrite *rewrite, ExprId root) {
+static size_t columns_named(const Graph *graph, ExprId root) {
     size_t count = 0;
-    walk_start(&rewrite->walk);
-    walk_add(&rewrite->walk, root);
-    for (ExprId id; walk_next(&rewrite->walk, &id);)
-        count += graph_at(rewrite->graph, id)->op == EXPR_COLUMN;
+    Walk walk = walk_make(graph);
+    walk_start(&walk);
+    walk_add(&walk, root);
+    for (ExprId id; walk_next(&walk, &id);) count += graph_at(graph, id)->op == EXPR_COLUMN;
     return count;
 }
 
@@ -68,8 +75,9 @@ static size_t columns_named(Rewrite *rewrite, ExprId root) {
 // row: it goes on asking for all of them.
 static void rewrite_slot(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
     (void)wanted;
+    const Graph *graph = ((const Rewrite *)self)->graph;
     ExprId made = rewrite_expr(self, *slot);
-    bool keeps = scope != SCOPE_OWN || columns_named(self, made) == columns_named(self, *slot);
+    bool keeps = scope != SCOPE_OWN || columns_named(graph, made) == columns_named(graph, *slot);
     if (keeps) *slot = made;
 }
 

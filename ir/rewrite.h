@@ -11,9 +11,8 @@ typedef struct Rewrite {
     Graph       *graph;
     RewriteNode *node;
     void        *self;
-    Walk         walk;
     ExprId      *memo;      // By old node.
-    uint32_t    *known;     // By old node: the round that filled memo.
+    uint32_t    *known;     // By old node: the round that wanted it.
     uint32_t     round;
     size_t       cap;
     uint32_t    *below;     // Nodes below the root at hand.

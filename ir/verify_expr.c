@@ -437,9 +437,25 @@ static void verify_batch(Verifier *verifier, ExprId id) {
     if (!good) verify_say(verifier, "$%u call: a batch function takes columns in a project", id.i);
 }
 
+// What the place asks of a column.
+static void verify_column(Verifier *verifier, ExprId id, ColumnScope scope) {
+    const Expr *node = graph_at(verifier->graph, id);
+    const Op *from = columns_of(verifier, scope, node->input);
+    bool good = from && node->index < from->column_count;
+    if (good && node->op == EXPR_COLUMN) good = from->columns[node->index].type == node->type;
+    if (!good)
+        verify_say(verifier, "$%u %s %u.%u: no such column of that type", id.i,
+                   expr_op_name(node->op), node->input, node->index);
+}
+
 void verify_expr(Verifier *verifier, ExprId root, ColumnScope scope) {
     if (root.i >= verifier->graph->expr_count) {
         verify_say(verifier, "$%u does not exist", root.i);
+        return;
+    }
+    // Most places only hand a column on.
+    if (verifier->checked[root.i] && graph_at(verifier->graph, root)->op == EXPR_COLUMN) {
+        verify_column(verifier, root, scope);
         return;
     }
     walk_start(&verifier->walk);
@@ -454,12 +470,6 @@ void verify_expr(Verifier *verifier, ExprId root, ColumnScope scope) {
             verify_say(verifier, "$%u place: there is no row here", id.i);
         if (node->op == EXPR_CALL && node->fn && node->fn->traits & FN_BATCH)
             verify_batch(verifier, id);
-        if (node->op != EXPR_COLUMN && node->op != EXPR_RAW) continue;
-        const Op *from = columns_of(verifier, scope, node->input);
-        bool good = from && node->index < from->column_count;
-        if (good && node->op == EXPR_COLUMN) good = from->columns[node->index].type == node->type;
-        if (!good)
-            verify_say(verifier, "$%u %s %u.%u: no such column of that type", id.i,
-                       expr_op_name(node->op), node->input, node->index);
+        if (node->op == EXPR_COLUMN || node->op == EXPR_RAW) verify_column(verifier, id, scope);
     }
 }

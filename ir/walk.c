@@ -153,15 +153,23 @@ typedef struct Marker {
     Usage        usage;
 } Marker;
 
+static void mark_node(Marker *marker, const Expr *node, OpId from, uint32_t input) {
+    bool column = node->op == EXPR_COLUMN || node->op == EXPR_RAW;
+    if (column && node->input == input) marker->usage.columns[from.i][node->index] = true;
+}
+
 // Marks the columns of `from` that stand below `root` as columns of input `input`.
 static void mark(Marker *marker, ExprId root, OpId from, uint32_t input) {
+    if (expr_is_none(root)) return;
+    const Expr *node = graph_at(marker->graph, root);
+    if (!node->arg_count) {
+        mark_node(marker, node, from, input);
+        return;
+    }
     walk_start(&marker->walk);
     walk_add(&marker->walk, root);
-    for (ExprId id; walk_next(&marker->walk, &id);) {
-        const Expr *node = graph_at(marker->graph, id);
-        bool column = node->op == EXPR_COLUMN || node->op == EXPR_RAW;
-        if (column && node->input == input) marker->usage.columns[from.i][node->index] = true;
-    }
+    for (ExprId id; walk_next(&marker->walk, &id);)
+        mark_node(marker, graph_at(marker->graph, id), from, input);
 }
 
 // Columns that pass through by number.
@@ -297,16 +305,21 @@ bool ops_have_effects(const Graph *graph, const OpId *ops, uint32_t count) {
     return effects.found;
 }
 
-const Expr *op_batch_call(const Graph *graph, const Op *op, const bool *used) {
+static const Expr *find_batch_call(const Graph *graph, ExprId root) {
     Walk walk = walk_make(graph);
     walk_start(&walk);
-    for (uint32_t i = 0; i < op->project.count; i++)
-        if ((!used || used[i]) && graph_at(graph, op->project.items[i].expr)->batch)
-            walk_add(&walk, op->project.items[i].expr);
+    walk_add(&walk, root);
     for (ExprId id; walk_next(&walk, &id);) {
         const Expr *node = graph_at(graph, id);
         if (node->op == EXPR_CALL && node->fn->traits & FN_BATCH) return node;
     }
+    return nullptr;
+}
+
+const Expr *op_batch_call(const Graph *graph, const Op *op, const bool *used) {
+    for (uint32_t i = 0; i < op->project.count; i++)
+        if ((!used || used[i]) && graph_at(graph, op->project.items[i].expr)->batch)
+            return find_batch_call(graph, op->project.items[i].expr);
     return nullptr;
 }
 

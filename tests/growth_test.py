@@ -22,6 +22,10 @@ BLOCKS_MAX = 2500
 # Values that meet where ways of the code meet, for each column. What a row leaves in the place of a result goes on to the
 # next row unless the place is cleared, and then meets at every block of the loop: four for each sum of a group.
 MEETINGS_MAX = 3.7
+# Lines for each column or step of LARGE, where one kind of column shares its code. A step of its own cold block has 14.
+LINES_MAX = {"jsonl": 15, "group": 40, "derive": 10, "chain": 7}
+# Millions of instructions from the text of so many steps to its plan, by callgrind. Each step lists all columns.
+PLANNED = {"derive": (250, 440)}
 
 
 def read(count, types=TYPES, form="csv"):
@@ -77,6 +81,19 @@ def measure(work, name, count):
     return lines, most, parts, meetings
 
 
+def planned(work, name, count):
+    """Millions of instructions until the plan is made."""
+    path, out = os.path.join(work, "p.sbd"), os.path.join(work, "callgrind")
+    with open(path, "w") as file:
+        file.write(PROGRAMS[name](count))
+    done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", SBC, path, "--dump=plan"], capture_output=True,
+                          text=True, check=False)
+    found = re.search(r"refs:\s+([\d,]+)", done.stderr)
+    if done.returncode or not found:
+        raise SystemExit(f"{name} {count} is not planned: {done.stderr[-400:]}")
+    return int(found[1].replace(",", "")) / 1e6
+
+
 def judge(work, name):
     faults = []
     if measure(work, name, NARROW)[2]:
@@ -88,6 +105,13 @@ def judge(work, name):
         faults.append(f"a function of {LARGE} has {most} blocks")
     if meetings > MEETINGS_MAX * LARGE:
         faults.append(f"{meetings} values meet in the code of {LARGE}")
+    if large > LINES_MAX.get(name, large) * LARGE:
+        faults.append(f"{large / LARGE:.1f} lines for each of {LARGE}")
+    if name in PLANNED:
+        count, most = PLANNED[name]
+        millions = planned(work, name, count)
+        if millions > most:
+            faults.append(f"{millions:.0f} million instructions plan {count}, more than {most}")
     for fault in faults:
         print(f"growth: {name}: {fault}")
     return not faults

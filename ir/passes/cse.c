@@ -76,6 +76,7 @@ static ExprId merge_node(void *self, Graph *graph, ExprId id, const ExprId *args
 static ExprId merge_over_input(void *self, Graph *graph, ExprId id, const ExprId *args) {
     const Merger *merger = self;
     ExprId made = merge_node(self, graph, id, args);
+    if (!graph_at(graph, made)->arg_count) return made;  // It is no work.
     for (size_t i = 0; i < merger->known->count; i++) {
         const Known *known = &merger->known->items[i];
         if (known->column == NOWHERE || !expr_same(known->expr, made)) continue;

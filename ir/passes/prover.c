@@ -310,6 +310,10 @@ static const Env *arg_env(Prover *prover, const Env *env, const Expr *node, uint
 
 Proof prover_prove(Prover *prover, const Env *env, ExprId id) {
     Graph *graph = prover->graph;
+    if (!graph_at(graph, id)->arg_count) {
+        Fact fact = node_fact(prover, graph_at(graph, id), nullptr);
+        return (Proof){.expr = id, .fact = narrowed(env, id, fact)};
+    }
     uint64_t key = memo_key(env, id);
     if (prover->cap) {
         size_t at = memo_place(prover, key);

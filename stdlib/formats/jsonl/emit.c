@@ -11,9 +11,9 @@ static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
 
 static void judge_line(Emit *e, Frame *frame) { json_judge(e, frame, SB_FAULT_BAD_JSON); }
 
-static const TextFormat read_jsonl = {json_open,  index_lines, text_begin_line,
-                                      judge_line, json_column, json_raw,
-                                      nullptr,    json_number};
+static const TextFormat read_jsonl = {
+    .open = json_open, .index = index_lines, .begin_row = text_begin_line, .judge = judge_line,
+    .column = json_column, .raw = json_raw, .raw_reloads = true, .number = json_number};
 
 // ---- rows that are written ----------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ static Val put_json_row(Emit *e, SinkEmit *sink, Val at) {
 }
 
 static const SinkFormat write_jsonl = {
-    .widens = 6, .nested_room = "sb_json_size_max", .row = put_json_row,
+    .widens = 6, .nested_room = "sb_json_size_max", .row = put_json_row, .shares_fields = true,
     .null_word = json_null, .value = put_json_value, .spelled = put_json_spelled,
 };
 
