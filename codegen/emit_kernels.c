@@ -64,9 +64,10 @@ static Val column_constant(Emit *e, const Stage *stage, const CudaColumn *column
         offset = from->slots[from->slot_of[column->item.column]].offset;
     PART(&parts, SbKernelColumn, offset, emit_i32(e, (uint32_t)offset));
     PART(&parts, SbKernelColumn, size, emit_i32(e, (uint32_t)type_size(element)));
-    PART(&parts, SbKernelColumn, elements,
-         emit_i64(e, tensor ? (int64_t)type_elements(type) : 0));
+    int64_t filled = tensor ? (int64_t)type_elements(type) : 0;
+    PART(&parts, SbKernelColumn, elements, emit_i64(e, column->pad ? column->pad : filled));
     PART(&parts, SbKernelColumn, nullable, emit_int(e, e->i8, type->nullable));
+    PART(&parts, SbKernelColumn, filled, emit_i64(e, filled));
     return parts_struct(e, &parts, sizeof(SbKernelColumn));
 }
 
@@ -101,14 +102,39 @@ static Val params(Emit *e, const CudaKernel *kernel) {
     return emit_sequence(e, items, (uint32_t)(2 * kernel->param_count), "kernel_params");
 }
 
+static Val product_constant(Emit *e, const CudaProduct *product) {
+    if (!product) return LLVMConstNull(e->ptr);
+    const PlanProduct *of = &product->of;
+    int type = of->elem->kind == TYPE_F16    ? SB_PRODUCT_F16
+               : of->elem->kind == TYPE_BF16 ? SB_PRODUCT_BF16
+                                             : SB_PRODUCT_F32;
+    Parts parts = {0};
+    PART(&parts, SbKernelProduct, k, emit_i32(e, product->k));
+    PART(&parts, SbKernelProduct, n, emit_i32(e, of->n));
+    PART(&parts, SbKernelProduct, rows, emit_i64(e, (int64_t)of->rows));
+    PART(&parts, SbKernelProduct, type, emit_int(e, e->i8, (uint64_t)type));
+    PART(&parts, SbKernelProduct, relu, emit_int(e, e->i8, of->relu));
+    part_add_text(e, &parts, offsetof(SbKernelProduct, weights), product->weights);
+    part_add_text(e, &parts, offsetof(SbKernelProduct, bias), product->bias);
+    return emit_global(e, parts_struct(e, &parts, sizeof(SbKernelProduct)), "product");
+}
+
+// Elements of a row that lanes go over; of a product those of its larger side.
+static uint64_t elements_of(const CudaKernel *kernel) {
+    const CudaProduct *product = kernel->product;
+    if (product) {
+        uint32_t wide = product->k > product->of.n ? product->k : product->of.n;
+        return product->of.rows * wide;
+    }
+    return kernel->team ? kernel->lanes : kernel->shape ? type_elements(kernel->shape) : 1;
+}
+
 static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, Columns *outputs,
                            Columns *temps) {
     Parts parts = {0};
-    uint64_t elements = kernel->team    ? kernel->lanes
-                        : kernel->shape ? type_elements(kernel->shape)
-                                        : 1;
     part_add_text(e, &parts, offsetof(SbKernel, name), kernel->name);
-    PART(&parts, SbKernel, elements, emit_i64(e, (int64_t)elements));
+    PART(&parts, SbKernel, product, product_constant(e, kernel->product));
+    PART(&parts, SbKernel, elements, emit_i64(e, (int64_t)elements_of(kernel)));
     PART(&parts, SbKernel, width, emit_i32(e, kernel->width));
     const CudaGroups *groups = kernel->groups;
     PART(&parts, SbKernel, lanes, emit_i32(e, groups ? groups->lanes : SB_KERNEL_LANES));
@@ -165,6 +191,9 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     PART(&parts, SbKernels, code_count, emit_i32(e, code_count));
     PART(&parts, SbKernels, rows, emit_i64(e, stage->batch));
     PART(&parts, SbKernels, groups_bytes, emit_i64(e, groups_bytes(groups_of_unit(unit))));
+    bool approx = false;
+    for (size_t i = 0; i < unit->kernel_count; i++) approx |= unit->kernels[i].product != nullptr;
+    PART(&parts, SbKernels, approx, emit_int(e, e->i8, approx));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbKernels)), "kernels");
 }
 

@@ -169,7 +169,8 @@ static const char *const team_words[] = {
 };
 
 static const char *goes_over(const CudaKernel *kernel) {
-    return kernel->team    ? "reduces"
+    return kernel->product ? "is a product"
+           : kernel->team  ? "reduces"
            : kernel->shape ? "goes over elements of another shape"
                            : "goes over rows";
 }
@@ -188,7 +189,13 @@ static size_t row_bytes(const CudaColumn *columns, size_t count, bool temps) {
 // `apart`: the kernel before; null: it is the first one.
 static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKernel *apart,
                            const CudaTask *tasks, size_t count) {
-    if (kernel->team)
+    const CudaProduct *product = kernel->product;
+    if (product)
+        text_buf_format(out, "    cuBLASLt multiplies by a matrix of %u x %u %s, sums in f32%s%s\n",
+                        product->of.k, product->of.n, type_kind_name(product->of.elem->kind),
+                        product->bias.len ? ", adds a bias" : "",
+                        product->of.relu ? ", and makes zero of what is below" : "");
+    else if (kernel->team)
         text_buf_format(out, "    %.*s reduces %u elements at a time, %s each\n",
                         TEXT_ARG(kernel->name), kernel->size, team_words[kernel->team]);
     else
@@ -196,10 +203,12 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKer
                         kernel->shape ? "elements" : "rows", kernel->width);
     if (apart)
         text_buf_format(out, "        apart from the one before, which %s\n", goes_over(apart));
-    text_buf_format(out, "        takes %zu bytes of a row, gives %zu; one more where the CPU has\n"
-                         "            to judge rows\n",
-                    row_bytes(kernel->inputs, kernel->input_count, false),
-                    row_bytes(kernel->outputs, kernel->output_count, false));
+    size_t in = row_bytes(kernel->inputs, kernel->input_count, false);
+    if (!product)
+        text_buf_format(out, "        takes %zu bytes of a row, gives %zu; one more where the CPU "
+                             "has\n            to judge rows\n",
+                        in, row_bytes(kernel->outputs, kernel->output_count, false));
+    else if (in) text_buf_format(out, "        takes %zu bytes of a row\n", in);
     size_t taken = row_bytes(kernel->inputs, kernel->input_count, true),
            left = row_bytes(kernel->outputs, kernel->output_count, true);
     if (left) text_buf_format(out, "        leaves %zu bytes of a row on the GPU\n", left);

@@ -14,6 +14,7 @@ static const struct {
 } hints[] = {
     {"cpus", TYPE_F64}, {"gpus", TYPE_F64},         {"memory", TYPE_I64},
     {"batch", TYPE_I64}, {"timeout", TYPE_DURATION}, {"concurrency", TYPE_I64},
+    {"approx", TYPE_BOOL},
 };
 
 static bool hint_type(Text name, TypeKind *type) {
@@ -46,6 +47,7 @@ static bool set_hint(Checker *checker, Demand *demand, Text name, const Type *ty
     if (text_is(name, "memory")) return resources->memory = value->i, true;
     if (text_is(name, "batch")) return resources->batch = value->i, true;
     if (text_is(name, "timeout")) return resources->timeout = value->i, true;
+    if (text_is(name, "approx")) return resources->approx = value->i, true;
     double thousandths = whole * RESOURCE_WHOLE + 0.5;
     if (whole > amount_max || thousandths < 1) return false;
     if (text_is(name, "concurrency")) return resources->concurrency = (uint32_t)whole, true;
@@ -78,7 +80,15 @@ static void count_custom(Checker *checker, Name name) {
 }
 
 static bool positive(const Type *type, const Const *value) {
-    return type->kind == TYPE_F64 ? value->f > 0 : value->i > 0;
+    return type->kind == TYPE_F64 ? value->f > 0 : type->kind == TYPE_BOOL || value->i > 0;
+}
+
+// Digits may differ where a library of the GPU computes them, and nowhere else.
+static void check_approx(Checker *checker, const Demand *demand, const AstArg *hint) {
+    if (!text_is(hint->name.text, "approx") || demand->resources.on == ON_GPU) return;
+    Diag *diag = report(checker, DIAG_APPROX, hint->name.span, "'approx' is no resource");
+    report_label(checker, diag, hint->name.span, "of a block that is not for a GPU");
+    report_fix(checker, diag, "on gpu with (approx = true) { ... }");
 }
 
 static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
@@ -91,6 +101,7 @@ static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
         report_fix(checker, diag, "with (cpus = 2)");
         return;
     }
+    check_approx(checker, demand, hint);
     TypeKind kind;
     bool known = hint_type(hint->name.text, &kind);
     if (!known) near_hint(checker, hint->name);
@@ -102,13 +113,18 @@ static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
     bool good = const_of(checker, value.id, &constant) && positive(value.type, &constant);
     if (good && set_hint(checker, demand, hint->name.text, value.type, &constant)) return;
     Diag *diag = report(checker, DIAG_HINT_VALUE, hint->value->span,
-                        "'%.*s' takes a constant above zero", TEXT_ARG(hint->name.text));
+                        kind == TYPE_BOOL ? "'%.*s' is true or false"
+                                          : "'%.*s' takes a constant above zero",
+                        TEXT_ARG(hint->name.text));
     report_label(checker, diag, hint->value->span,
-                 good ? "from a thousandth to a million" : "not above zero");
+                 good                ? "from a thousandth to a million"
+                 : kind == TYPE_BOOL ? "not a constant"
+                                     : "not above zero");
     report_fix(checker, diag, "with (%.*s = %s)", TEXT_ARG(hint->name.text),
                text_is(hint->name.text, "memory")    ? "2GiB"
                : text_is(hint->name.text, "timeout") ? "2s"
-                                                    : "1");
+               : kind == TYPE_BOOL                    ? "true"
+                                                      : "1");
 }
 
 // What tasks inside the block hold: what stands around it, but for what it says itself. A block
@@ -178,6 +194,7 @@ static bool computes(const AstStep *step) {
 // say, and fill groups, so a block without them gives a GPU nothing to do.
 static void set_device(Checker *checker, Demand *demand, const AstStep *step) {
     demand->resources.on = text_is(step->device.text, "gpu") ? ON_GPU : ON_CPU;
+    demand->resources.approx &= demand->resources.on == ON_GPU;
     if (demand->resources.on == ON_CPU || computes(step)) return;
     Diag *diag = report(checker, DIAG_GPU, step->device.span,
                         "the block gives the GPU nothing to compute");

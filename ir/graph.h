@@ -267,6 +267,7 @@ typedef struct Resources {
     Resource *customs;       // Resources that the run supplies, by name.
     uint32_t  custom_count;
     OnDevice  on;
+    bool      approx;        // Of a block for a GPU: digits of products may differ from the CPU's.
 } Resources;
 
 static inline bool resources_for_gpu(const Resources *resources) {

@@ -223,6 +223,23 @@ typedef struct KernelItem {
     uint32_t member, column;
 } KernelItem;
 
+// A product of matrices that a library may compute: x has `rows` rows of `k` elements, and w is a
+// constant of k rows and n columns (plan_products.c).
+typedef struct PlanProduct {
+    const Type *elem;      // f32, f16 or bf16: of x, and of the result. Sums are f32.
+    ExprId      x, w;      // w of numbers that are of the type, whatever its own is.
+    ExprId      bias;      // As w: one number for each column, or one for all. EXPR_NONE: none.
+    bool        relu;      // What is below zero becomes zero.
+    uint32_t    k, n;
+    uint64_t    rows;      // Of a row of the stage.
+} PlanProduct;
+
+// Is the expression one, with bias and `greatest(..., 0.0)` as far as they stand around it?
+bool   plan_product(const Graph *graph, ExprId id, PlanProduct *to);
+double plan_product_item(const Graph *graph, ExprId id, uint32_t i);  // Of w, and of the bias.
+// May a library compute the products of the stage?
+bool   plan_is_approx(const Plan *plan, const Stage *stage);
+
 // What kernels compute of a stage that begins with entries, which need not be one of the plan.
 KernelPart plan_kernel_part(const Plan *plan, const Stage *stage);
 KernelItem plan_kernel_item(const Plan *plan, const Stage *stage, uint32_t m, uint32_t column);

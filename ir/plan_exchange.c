@@ -12,6 +12,7 @@ static const char because_both[] = "it fills what waits for all rows and hands r
 static const char because_once[] = "its rows cannot be made again alone";
 static const char because_part[] = "its tasks hold less than a cpu";
 static const char because_wide[] = "it has more than 255 ends";
+static const char because_approx[] = "its digits are those of one kind of processor";
 static const char because_limit[] = "a limit counts the rows";
 
 enum { ENDS_MAX = UINT8_MAX };
@@ -85,6 +86,7 @@ static const char *home_of_filler(const Placing *p, size_t index) {
     const Stage *stage = &plan->stages[index];
     uint32_t fills = fill_count(plan, stage);
     if (stage->terminal_count > ENDS_MAX) return because_wide;
+    if (plan_is_approx(plan, stage) && stage->kernels.op_count) return because_approx;
     if (fills == 0) return nullptr;
     if (fills < stage->terminal_count) return because_both;
     if (!p->repeats[index]) return because_once;

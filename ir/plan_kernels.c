@@ -33,6 +33,10 @@ bool plan_is_for_gpu(const Plan *plan, const Stage *stage) {
     return resources_for_gpu(&plan->graph->resources[stage->resources.i]);
 }
 
+bool plan_is_approx(const Plan *plan, const Stage *stage) {
+    return plan->graph->resources[stage->resources.i].approx;
+}
+
 // ---- expressions ----
 
 static bool is_number(const Type *type) {
@@ -310,12 +314,40 @@ KernelPart plan_kernel_part(const Plan *plan, const Stage *stage) {
     return part;
 }
 
+// Products that kernels or a library compute.
+static bool has_products(const Plan *plan, const Stage *stage) {
+    const Graph *graph = plan->graph;
+    Walk walk = walk_make(graph);
+    PlanProduct product;
+    walk_start(&walk);
+    for (uint32_t m = 1; m < stage->kernels.op_count; m++) {
+        const Op *op = graph_op_at(graph, stage->ops[m]);
+        if (op->kind == OP_FILTER) walk_add(&walk, op->filter.pred);
+        for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
+            if (plan->usage.columns[op->id.i][i]) walk_add(&walk, op->project.items[i].expr);
+    }
+    for (ExprId id; walk_next(&walk, &id);)
+        if (plan_product(graph, id, &product)) return true;
+    return false;
+}
+
+static void remark_products(const Plan *plan, const Stage *stage) {
+    bool some = has_products(plan, stage), approx = plan_is_approx(plan, stage);
+    if (stage->kernels.op_count < 2 || some == approx) return;
+    remark(plan->remarks, graph_op_at(plan->graph, stage->ops[1])->span,
+           some ? "kernels add products in the order of the CPU: by cuBLASLt, which is faster, "
+                  "with `on gpu with (approx = true)`"
+                : "`approx` changes nothing: a product has a constant matrix of two columns or "
+                  "more, and is of f16, bf16 or f32");
+}
+
 static void lay_kernels(Plan *plan, Stage *stage) {
     KernelPart *part = &stage->kernels;
     *part = (KernelPart){.rest = OP_NONE};
     if (stage->op_count > 1 && !begins_with_slots(plan, stage))
         end_part(part, stage->ops[1], because_edge);
     else *part = plan_kernel_part(plan, stage);
+    remark_products(plan, stage);
     if (op_is_none(part->rest)) return;
     remark(plan->remarks, graph_op_at(plan->graph, part->rest)->span, "on the CPU: %.*s",
            TEXT_ARG(part->reason));

@@ -568,6 +568,7 @@ static void print_resources(TextBuf *buf, const Resources *resources) {
     static const char *const devices[] = {"", " cpu", " gpu", " placed"};  // By OnDevice.
     text_buf_format(buf, "resources cpus %u", resources->cpus);
     text_buf_add(buf, text_of(devices[resources->on]));
+    if (resources->approx) text_buf_add(buf, TEXT(" approx"));
     if (resources->concurrency) text_buf_format(buf, " concurrency %u", resources->concurrency);
     if (resources->memory) text_buf_format(buf, " memory %" PRId64, resources->memory);
     if (resources->batch) text_buf_format(buf, " batch %" PRId64, resources->batch);

@@ -610,6 +610,7 @@ static void read_resources(Reader *reader, Graph *graph) {
     if (reader_accept(reader, "cpu")) resources.on = ON_CPU;
     else if (reader_accept(reader, "gpu")) resources.on = ON_GPU;
     else if (reader_accept(reader, "placed")) resources.on = ON_PLACED;
+    resources.approx = reader_accept(reader, "approx");
     if (reader_accept(reader, "concurrency")) resources.concurrency = reader_u32(reader);
     if (reader_accept(reader, "memory")) resources.memory = reader_i64(reader);
     if (reader_accept(reader, "batch")) resources.batch = reader_i64(reader);

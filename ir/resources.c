@@ -4,7 +4,7 @@
 bool resources_same_slots(const Resources *a, const Resources *b) {
     if (a->cpus != b->cpus || a->concurrency != b->concurrency) return false;
     if (a->custom_count != b->custom_count) return false;
-    if (resources_for_gpu(a) != resources_for_gpu(b)) return false;
+    if (resources_for_gpu(a) != resources_for_gpu(b) || a->approx != b->approx) return false;
     for (uint32_t i = 0; i < a->custom_count; i++) {
         const Resource *x = &a->customs[i], *y = &b->customs[i];
         if (x->amount != y->amount || !text_eq(x->name, y->name)) return false;

@@ -5,6 +5,7 @@
 //   gpu_serve    such a process: the kernels of the job, a stream for each slot
 //   gpu_layout   where columns lie in a slot  gpu_wire  what both sides say to each other
 //   driver       calls of the CUDA driver     gpu_choose  which code a GPU runs
+//   product      calls of cuBLASLt
 //   gpu_lines    worker processes launch in slots of the job; gpu_far is their side
 //   gpu_describe the answer of --devices      busy_time  how long streams were at work at all
 //   cpu          what the system says: affinity, quotas and limits of control groups, GPUs

@@ -32,10 +32,11 @@ typedef struct CudaColumn {
     const Type *type;
     bool        tile;  // Of a kernel over rows: a tensor of numbers that the row lists.
     bool        temp;  // Stays on the GPU. Of `item` the second is an expression of the member.
+    uint32_t    pad;   // Of what a product reads: its elements with zeros at the end; 0: none.
 } CudaColumn;
 
 static inline bool cuda_same_column(const CudaColumn *a, const CudaColumn *b) {
-    return a->temp == b->temp && a->item.member == b->item.member &&
+    return a->temp == b->temp && a->pad == b->pad && a->item.member == b->item.member &&
            a->item.column == b->item.column;
 }
 
@@ -82,6 +83,13 @@ typedef struct CudaGroups {
     CudaGroupAgg *aggs;      // By aggregate; of those that own no state KERNEL_NO_AGG.
 } CudaGroups;
 
+// A product of matrices by cuBLASLt in place of a kernel: its input is the left side.
+typedef struct CudaProduct {
+    PlanProduct of;
+    uint32_t    k;              // With what the input is padded by.
+    Text        weights, bias;  // In the element type; the second may be empty.
+} CudaProduct;
+
 // What one launch does.
 typedef struct CudaKernel {
     Text        name;          // By its content: equal kernels have one name.
@@ -95,6 +103,7 @@ typedef struct CudaKernel {
     uint32_t    blocks;        // Of a launch at most, for each processor of the GPU.
     bool        tiled;         // Some outputs are put together in shared memory.
     CudaGroups *groups;        // That it fills; null: it gives columns.
+    CudaProduct *product;      // Null: it is a kernel.
     CudaColumn *inputs;  size_t input_count, input_cap;
     CudaColumn *outputs; size_t output_count, output_cap;
     uint32_t   *params;  size_t param_count, param_cap;  // Numbers of the job's parameters.

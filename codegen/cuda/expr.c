@@ -225,8 +225,8 @@ static CudaValue input(CudaEmit *e, size_t i, const Expr *x) {
     return declare_all(e, x, is);
 }
 
-CudaValue cuda_temporary(CudaEmit *e, uint32_t member, ExprId id) {
-    CudaColumn column = cuda_need_temporary(e->maker, member, id);
+CudaValue cuda_at_place(CudaEmit *e, CudaColumn column) {
+    ExprId id = {column.item.column};
     return input(e, add_input(e, &column), graph_at(e->plan->graph, id));
 }
 
@@ -444,7 +444,11 @@ CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id) {
     if (kept) return *kept;
     const Expr *x = graph_at(e->plan->graph, id);
     CudaNode node = {.member = member, .id = id, .place = e->place.number};
-    node.is = graph_is_reduction(x) ? cuda_reduced(e, member, id) : compute(e, member, x);
+    PlanProduct product;
+    if (cuda_is_product(e->plan, e->stage, id, &product))
+        node.is = cuda_at_place(e, cuda_need_product(e->maker, member, id));
+    else if (graph_is_reduction(x)) node.is = cuda_reduced(e, member, id);
+    else node.is = compute(e, member, x);
     arena_push(e->arena, e->nodes, e->node_count, e->node_cap, node);
     cuda_keep(e, &node);
     return node.is;

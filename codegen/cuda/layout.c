@@ -45,7 +45,7 @@ void cuda_print_own(TextBuf *buf, const Type *shape, uint32_t width) {
 
 bool cuda_is_in_turn(const CudaEmit *e, const Type *type) {
     const Type *shape = e->kernel->shape;
-    if (e->place.number || !shape) return false;
+    if (e->place.number || !shape || e->segment) return false;  // Segments have no packs.
     uint32_t size = shape->shape[shape->rank - 1];
     return type_elements(type) == size && type->shape[type->rank - 1] == size;
 }

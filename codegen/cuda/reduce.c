@@ -70,7 +70,9 @@ static void search(Search *s, uint32_t member, ExprId id, CudaPlace place) {
     for (size_t i = 0; i < s->seen_count; i++)
         if (s->seen[i].member == member && expr_same(s->seen[i].id, id)) return;
     CudaNode here = {.member = member, .id = id};
+    PlanProduct product;
     arena_push(s->arena, s->seen, s->seen_count, s->seen_cap, here);
+    if (cuda_is_product(s->plan, s->stage, id, &product)) return;
     if (graph_is_reduction(x)) {
         s->see(s->self, member, id, &place);
     } else if (x->op == EXPR_COLUMN) {
@@ -329,7 +331,8 @@ static void reduce(CudaEmit *e, uint32_t member, ExprId id) {
 
 CudaValue cuda_reduced(CudaEmit *e, uint32_t member, ExprId id) {
     const Expr *x = node_at(e, id);
-    if (!is_own(e, x, &e->place)) return cuda_temporary(e, member, id);
+    if (!is_own(e, x, &e->place))
+        return cuda_at_place(e, cuda_need_temporary(e->maker, member, id));
     reduce(e, member, id);
     return find_reduced(e, member, id)->is;
 }

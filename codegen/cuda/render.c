@@ -131,6 +131,15 @@ static void compute_item(void *self, uint32_t m, uint32_t i, bool output) {
     judge_nan(to, m, id, &is);
 }
 
+// What is judged here is judged once more with the item that it stands in.
+static void compute_only(Item *to) {
+    CudaEmit *e = to->e;
+    CudaValue is = cuda_value(e, e->only->item.member, (ExprId){e->only->item.column});
+    judge(to, is.raise);
+    text_buf_format(&e->body, "    y%zu = %.*s;\n", cuda_add_output(e, *e->only),
+                    TEXT_ARG(is.value));
+}
+
 static void compute_filters(Item *to) {
     CudaEmit *e = to->e;
     for (uint32_t m = 1; m < e->stage->kernels.op_count && !e->kernel->shape; m++) {
@@ -443,7 +452,9 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     Item item = {.e = e};
     e->kernel = kernel;
     e->place = cuda_own_place(e->arena, kernel->shape);
-    if (e->stage->kernels.groups) {
+    if (e->only) {
+        compute_only(&item);
+    } else if (e->stage->kernels.groups) {
         cuda_compute_groups(e);
     } else {
         compute_filters(&item);
@@ -532,6 +543,22 @@ void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel) {
     text_buf_char(&maker->text, '\n');
     text_buf_add(&maker->text, kernel->text);
     arena_push(maker->arena, unit->kernels, unit->kernel_count, unit->kernel_cap, *kernel);
+}
+
+CudaColumn cuda_need_elements(CudaMaker *maker, uint32_t member, ExprId id) {
+    CudaUnit *unit = maker->unit;
+    const Type *type = graph_at(maker->plan->graph, id)->type;
+    CudaColumn column = {.item = {member, id.i}, .type = type, .temp = true};
+    for (size_t i = 0; i < unit->temp_count; i++)
+        if (cuda_same_column(&unit->temps[i], &column)) return column;
+    CudaEmit e = {.arena = maker->arena, .plan = maker->plan, .stage = maker->stage,
+                  .sources = maker->sources, .dialect = &cuda_dialect, .maker = maker,
+                  .only = &column};
+    CudaKernel kernel = {.shape = type};
+    render_kernel(&e, &kernel);
+    cuda_add_kernel(maker, &kernel);
+    arena_push(maker->arena, unit->temps, unit->temp_count, unit->temp_cap, column);
+    return column;
 }
 
 CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSources sources) {

@@ -60,6 +60,7 @@ typedef struct CudaEmit {
     bool            has_far;     // Some divisions may have to go the long way.
     bool            reads;       // Some values are loaded one by one.
     bool            tiles;       // Lists are put together in shared memory.
+    const CudaColumn *only;      // The temporary column that the kernel gives; null: items.
     bool            after_rows;  // A kernel over rows has run before and knows bad ones.
     TextBuf         tables;  // Constant tensors.
     TextBuf         body;    // Statements for one row, or one element.
@@ -135,6 +136,17 @@ void cuda_print_arguments(CudaEmit *e, TextBuf *buf);
 void cuda_settle(CudaEmit *e, TextBuf *text);
 void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel);
 
+// The column of a tensor that a kernel of its own computes, element by element. Makes that kernel
+// if it is not there.
+CudaColumn cuda_need_elements(CudaMaker *maker, uint32_t member, ExprId id);
+
+// ---- products (product.c) -----------------------------------------------------------------------
+
+// Does cuBLASLt compute the expression?
+bool cuda_is_product(const Plan *plan, const Stage *stage, ExprId id, PlanProduct *product);
+// Its column. Makes what computes it if that is not there.
+CudaColumn cuda_need_product(CudaMaker *maker, uint32_t member, ExprId id);
+
 // ---- reductions (reduce.c) ----------------------------------------------------------------------
 
 // Reductions over one axis of one shape.
@@ -153,8 +165,8 @@ void cuda_render_reductions(CudaMaker *maker);
 CudaValue cuda_reduced(CudaEmit *e, uint32_t member, ExprId id);
 // The column of a reduction that another kernel has computed. Makes that kernel if it is not there.
 CudaColumn cuda_need_temporary(CudaMaker *maker, uint32_t member, ExprId id);
-// The same, read at the place.
-CudaValue cuda_temporary(CudaEmit *e, uint32_t member, ExprId id);
+// The value of such a column at the place.
+CudaValue cuda_at_place(CudaEmit *e, CudaColumn column);
 // An element that an earlier reduction over the same segment left in a register, or null.
 const CudaValue *cuda_kept(const CudaEmit *e, uint32_t member, ExprId id);
 void cuda_keep(CudaEmit *e, const CudaNode *node);

@@ -16,10 +16,24 @@ typedef struct SbKernelColumn {
     uint32_t size;        // Bytes of a value, or of an element of a tensor.
     int64_t  elements;    // Of a tensor; 0: a number.
     uint8_t  nullable;    // A byte after the value says whether there is one.
+    int64_t  filled;      // Elements that an entry has; zeros come after them.
 } SbKernelColumn;
+
+// A product of matrices in place of a kernel: each row of the launch has `rows` rows of k elements.
+// Weights have k rows of n. Sums are f32; results are of the type of the elements.
+enum { SB_PRODUCT_F32, SB_PRODUCT_F16, SB_PRODUCT_BF16 };
+
+typedef struct SbKernelProduct {
+    uint32_t k, n;
+    int64_t  rows;
+    uint8_t  type;             // SB_PRODUCT_F32 and its like.
+    uint8_t  relu;             // What is below zero becomes zero.
+    SbStr    weights, bias;    // The second is added to each row; empty: there is none.
+} SbKernelProduct;
 
 typedef struct SbKernel {
     SbStr    name;
+    const SbKernelProduct *product;  // Null: it is a kernel.
     int64_t  elements;         // That a row has of what lanes go over, or the lanes it takes.
     uint32_t width;            // How many of them a lane takes at once.
     uint32_t lanes;            // Of a block.
@@ -53,6 +67,7 @@ typedef struct SbKernels {
     uint32_t code_count;
     int64_t  rows;             // Of a launch at most; 0: the program does not say.
     int64_t  groups_bytes;     // Of the table of groups; 0: no kernel fills one.
+    uint8_t  approx;           // Some are products: all rows are computed by GPUs, or none is.
 } SbKernels;
 
 // What kernels gave for the rows first .. first + count - 1 of a task's input.

@@ -52,7 +52,8 @@ static bool open_sockets(Device *device, int ends[]) {
 
 // Starts the process and waits for its first words. False: `why` says what is wrong.
 static bool begin(Device *device, uint32_t *seen, char why[GPU_WHY_BYTES]) {
-    const Gpu *gpu = device->gpu;
+    Gpu *begun = device->gpu;
+    const Gpu *gpu = begun;
     int fds[GPU_SLOTS_MAX + 1] = {device->memory_fd};
     char words[96];
     GpuHello hello;
@@ -72,6 +73,8 @@ static bool begin(Device *device, uint32_t *seen, char why[GPU_WHY_BYTES]) {
         return snprintf(why, GPU_WHY_BYTES, "its process says nothing"), false;
     memcpy(device->name, hello.name, sizeof device->name);
     memcpy(why, hello.why, GPU_WHY_BYTES);
+    if (hello.no_products[0] && !begun->no_products[0])
+        memcpy(begun->no_products, hello.no_products, GPU_WHY_BYTES);
     *seen = hello.devices;
     return hello.good;
 }
@@ -430,6 +433,10 @@ GpuResult gpu_run(GpuLaunch *launch, const void *const *params) {
     Slot *slot = (Slot *)launch;
     gpu_set_params(slot, params);
     return slot->device->gpu->is_far ? gpu_far_run(slot) : gpu_launch(slot);
+}
+
+const char *gpu_no_products(const Gpu *gpu) {
+    return gpu->no_products[0] ? gpu->no_products : nullptr;
 }
 
 // ---- what became of them ------------------------------------------------------------------------

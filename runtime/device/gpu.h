@@ -65,6 +65,9 @@ void gpu_place(GpuLaunch *launch, uint32_t stage, int64_t rows);
 GpuResult gpu_run(GpuLaunch *launch, const void *const *params);
 void gpu_give(Gpu *gpu, GpuLaunch *launch);
 
+// Why no stage with products of matrices can run there; null: each can. As it was when it opened.
+const char *gpu_no_products(const Gpu *gpu);
+
 // Why no launch is made any more; null: some GPU works.
 const char *gpu_lost(Gpu *gpu);
 

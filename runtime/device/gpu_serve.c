@@ -6,6 +6,7 @@
 #include "runtime/device/driver.h"
 #include "runtime/device/gpu_choose.h"
 #include "runtime/device/gpu_wire.h"
+#include "runtime/device/product.h"
 #include "runtime/worker.h"
 
 #include <errno.h>
@@ -47,6 +48,7 @@ struct Serve {
     int          socket, device, number;
     unsigned     architecture, processors;
     StageCode   *stages;
+    Products    *products;        // Null: no stage has any, or there is no library.
     char        *memory;
     int64_t      device_bytes, slot_bytes;   // The first: of all slots; 0: any.
     uint32_t     slot_count;
@@ -106,6 +108,7 @@ static bool load_stage(Serve *s, uint32_t stage) {
     if (!load_module(s, code, to)) return false;
     for (uint32_t k = 0; k < kernels->count; k++) {
         char name[64];
+        if (kernels->items[k].product) continue;
         snprintf(name, sizeof name, "%.*s", (int)kernels->items[k].name.len,
                  kernels->items[k].name.ptr);
         int error = s->driver.find(&to->functions[k], to->module, name);
@@ -119,6 +122,8 @@ static bool load_all(Serve *s) {
     if (!s->stages) return snprintf(s->hello.why, GPU_WHY_BYTES, "there is no memory"), false;
     for (uint32_t i = 0; i < s->job->stage_count; i++)
         if (s->job->stages[i].kernels && !load_stage(s, i)) return false;
+    if (has_products(s->job))
+        s->products = products_open(&s->driver, s->job, s->hello.no_products);
     return true;
 }
 
@@ -208,6 +213,20 @@ static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKe
     for (uint32_t i = 0; i < kernel->param_count; i++) add_word(to, &params[i], sizeof params[i]);
 }
 
+static DevicePtr column_at(const Slot *slot, const size_t *values, const size_t *temps,
+                           uint32_t count, uint32_t n) {
+    return slot->columns + (n < count ? values[n] : temps[n - count]);
+}
+
+static int multiply(const Slot *slot, const SbKernels *kernels, const SbKernel *kernel,
+                    int64_t rows, const GpuLayout *layout) {
+    DevicePtr from = column_at(slot, layout->inputs, layout->temps, kernels->input_count,
+                               kernel->inputs[0]);
+    DevicePtr to = column_at(slot, layout->outputs, layout->temps, kernels->output_count,
+                             kernel->outputs[0]);
+    return product_launch(slot->serve->products, kernel->product, from, to, rows, slot->stream);
+}
+
 static bool fits_arguments(const SbKernels *kernels) {
     for (uint32_t k = 0; k < kernels->count; k++) {
         const SbKernel *kernel = &kernels->items[k];
@@ -222,6 +241,7 @@ static int start(const Slot *slot, const GpuAsk *ask, uint32_t k, const GpuLayou
     const Serve *s = slot->serve;
     const SbKernels *kernels = s->job->stages[ask->stage].kernels;
     const SbKernel *kernel = &kernels->items[k];
+    if (kernel->product) return multiply(slot, kernels, kernel, ask->rows, layout);
     int64_t lanes = ask->rows * kernel->elements / kernel->width + 1;
     int64_t blocks = (lanes + kernel->lanes - 1) / kernel->lanes;
     int64_t most = (int64_t)s->processors * kernel->blocks;
@@ -275,7 +295,7 @@ static int launch(Slot *slot, const GpuAsk *ask, const GpuLayout *layout, const 
                              slot->stream);
     if (!error) error = driver->mark(slot->marks[GPU_KERNELS], slot->stream);
     for (uint32_t k = 0; k < kernels->count && !error; k++) {
-        *what = "a kernel";
+        *what = kernels->items[k].product ? "a product by cuBLASLt" : "a kernel";
         error = start(slot, ask, k, layout, params);
         params += kernels->items[k].param_count;
     }

@@ -73,6 +73,7 @@ struct Gpu {
     uint32_t        span_count, span_cap;
     int64_t         spans_lost;
     char            why[GPU_WHY_BYTES];
+    char            no_products[GPU_WHY_BYTES];  // As a GPU has said. Empty: all multiply.
 };
 
 // ---- gpu.c --------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ typedef struct GpuHello {
     bool     good;
     uint32_t devices;                  // That the driver sees.
     char     name[96], why[GPU_WHY_BYTES];
+    char     no_products[GPU_WHY_BYTES];  // Why nothing multiplies matrices. Empty: it does.
 } GpuHello;
 
 typedef struct GpuAsk {

@@ -170,6 +170,13 @@ static int64_t slots_to_fill(const StageRun *run) {
     return slots_widest(&machine->slots, run->stage, machine->pool.parallel.threads);
 }
 
+// Null: the CPU does all.
+static Gpu *gpu_of(const StageRun *run) {
+    const SbKernels *kernels = run->stage->kernels;
+    Gpu *gpu = run->job->machine.gpu;
+    return kernels && gpu && !(kernels->approx && gpu_no_products(gpu)) ? gpu : nullptr;
+}
+
 bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
@@ -182,7 +189,7 @@ bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
         .row = source ? &run->source_row : job->ask.what->breakers[stage->input_index].row,
         .params = job->ask.params.values, .tables = job->breakers.tables,
         .breakers = job->breakers.states,
-        .gpu = stage->kernels ? job->machine.gpu : nullptr,
+        .gpu = gpu_of(run),
         .needs_gpu = job->ask.options.device == DEVICE_ONLY_GPU,
         .memory = &job->machine.memory, .partition_bytes = job->ask.options.partition,
         .wants_rows = job->rejects.limits.share >= 0, .units = &run->units, .relief = &run->relief,
@@ -292,6 +299,24 @@ static void name_group(const StageRun *run, const SbTask *task, const Partition 
     sb_text_close(&keys);
 }
 
+// Were rows not computed that only a GPU may compute?
+static bool lacks_gpu(const StageRun *run, const Partition *partition, Trouble *trouble) {
+    Gpu *gpu = run->setup.gpu;
+    bool approx = gpu && run->stage->kernels->approx;
+    if (!gpu || (!approx && !run->setup.needs_gpu)) return false;
+    const char *lost = gpu_lost(gpu);
+    bool launched = partition->failure.fault != SB_FAULT_EXTERN_SAID ||
+                    partition->failure.site != UINT32_MAX;
+    if (!lost && approx && !launched) lost = "it has no memory for a row";
+    if (!lost) return false;
+    trouble_set(trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
+                (int)run->stage->label.len, run->stage->label.ptr, lost);
+    if (approx)
+        trouble_fix(trouble, "run the job again: what is approx does not go on elsewhere, where "
+                             "it would have other digits; --device=cpu runs all of it there");
+    return true;
+}
+
 bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition *partition,
                         Trouble *trouble) {
     Job *job = run->job;
@@ -301,10 +326,7 @@ bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition
     if (partition->status != SB_STAGE_FAULT || (by_record && !partition->starved)) return true;
     if (spill_trouble(&job->machine.spill, trouble)) return false;
     SbStr label = hungry_step(run);
-    const char *lost = run->setup.gpu && run->setup.needs_gpu ? gpu_lost(run->setup.gpu) : nullptr;
-    if (lost)
-        return trouble_set(trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
-                           (int)run->stage->label.len, run->stage->label.ptr, lost);
+    if (lacks_gpu(run, partition, trouble)) return false;
     if (partition->failure.fault != SB_OK && partition->failure.site < job->ask.what->site_count) {
         label = job->ask.what->steps[job->ask.what->sites[partition->failure.site].step].label;
     }

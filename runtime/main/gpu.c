@@ -48,13 +48,30 @@ MemoryNeeds job_plan_gpu(const Job *job, uint32_t threads, MemoryNeeds others) {
     return (MemoryNeeds){.full = little ? 0 : bytes < most ? bytes : most};
 }
 
+// Stages with products need their library besides.
+static bool judge_products(Job *job) {
+    const char *why = gpu_no_products(job->machine.gpu);
+    for (uint32_t s = 0; s < job->ask.what->stage_count && why; s++) {
+        const SbStage *stage = &job->ask.what->stages[s];
+        if (!stage->kernels || !stage->kernels->approx) continue;
+        if (job->ask.options.device == DEVICE_ONLY_GPU)
+            return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED,
+                               "'%.*s' is to run on a GPU, but %s", (int)stage->label.len,
+                               stage->label.ptr, why);
+        log_warn(&job->log, TROUBLE_GPU_ABSENT, "'%.*s' runs on the CPU: %s",
+                 (int)stage->label.len, stage->label.ptr, why);
+        break;
+    }
+    return true;
+}
+
 bool job_open_gpu(Job *job, uint32_t threads) {
     const JobAsk *ask = &job->ask;
     const SbStage *first = first_for_gpu(ask->what);
     if (!first || ask->options.device == DEVICE_ONLY_CPU) return true;
     char why[GPU_WHY_BYTES];
     open_all(job, threads, why);
-    if (job->machine.gpu) return true;
+    if (job->machine.gpu) return judge_products(job);
     if (ask->options.device == DEVICE_ONLY_GPU)
         return trouble_set(&job->trouble, TROUBLE_GPU_NEEDED, "'%.*s' is to run on a GPU, but %s",
                            (int)first->label.len, first->label.ptr, why);
@@ -71,7 +88,7 @@ void job_close_gpu(Job *job) {
     if (!gpu) return;
     GpuFaults faults = gpu_faults(gpu);
     bool all = gpu_lost(gpu), only = job->ask.options.device == DEVICE_ONLY_GPU;
-    if (all && !only)
+    if (all && !only && job->trouble.kind == TROUBLE_NONE)
         log_warn(&job->log, TROUBLE_GPU_ABSENT, "the GPU was lost, and the CPU went on: %s",
                  faults.why);
     if (!all && faults.lost)

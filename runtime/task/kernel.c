@@ -6,6 +6,8 @@
 #include "runtime/task/kernel_columns.h"
 #include "runtime/task/task.h"
 
+#include <time.h>
+
 enum : int64_t { LAUNCH_ROWS = 1 << 16, FEW_ROWS = 64 };
 
 // ---- launches -----------------------------------------------------------------------------------
@@ -53,18 +55,33 @@ static GpuResult launch(SbTask *task, int64_t row, int64_t rows) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static GpuResult launch_some(SbTask *task, int64_t row, int64_t left) {
+    const TaskSetup *setup = task->state->setup;
+    int64_t rows = setup->stage->kernels->rows;
+    if (!setup->gpu) return GPU_LOST;
+    return launch(task, row, least(least(rows ? rows : LAUNCH_ROWS, left),
+                                   gpu_rows(setup->gpu, stage_of(setup))));
+}
+
+// Who holds a slot then is at work on a thread, so that one becomes free.
+static GpuResult launch_sometime(SbTask *task, int64_t row, int64_t left) {
+    GpuResult result;
+    while ((result = launch_some(task, row, left)) == GPU_BUSY)
+        nanosleep(&(struct timespec){.tv_nsec = 200'000}, nullptr);
+    return result;
+}
+
 int32_t sb_kernel_fill(SbTask *task, int64_t row) {
     const TaskSetup *setup = task->state->setup;
-    int64_t left = task->input.end - row, rows = setup->stage->kernels->rows;
-    GpuResult result = GPU_LOST;
-    if (setup->gpu)
-        result = launch(task, row, least(least(rows ? rows : LAUNCH_ROWS, left),
-                                         gpu_rows(setup->gpu, stage_of(setup))));
+    int64_t left = task->input.end - row;
+    bool approx = setup->gpu && setup->stage->kernels->approx;
+    GpuResult result = approx ? launch_sometime(task, row, left) : launch_some(task, row, left);
     if (result == GPU_DONE) return SB_OK;
     // The CPU judges all rows of the input. Of what does not fit, or has no slot, a few at a time.
     task->kernel = (SbKernelRows){.first = row,
                                   .count = result == GPU_LOST ? left : least(left, FEW_ROWS)};
-    if (!setup->gpu || result != GPU_LOST || !setup->needs_gpu) return SB_OK;
+    bool needed = approx || (result == GPU_LOST && setup->needs_gpu);
+    if (!setup->gpu || !needed) return SB_OK;
     // It is no lack of memory, after which the rows would come again.
     task->kernel = (SbKernelRows){0};
     task->failure = (SbFailure){.site = UINT32_MAX, .fault = SB_FAULT_EXTERN_SAID};

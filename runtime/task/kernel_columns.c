@@ -38,9 +38,11 @@ static void take_numbers(const SbKernelColumn *column, const char *const *entrie
 static void take_tensors(const SbKernelColumn *column, const char *const *entries, int64_t count,
                          char *to) {
     size_t bytes = (size_t)column->elements * column->size;
+    size_t filled = (size_t)column->filled * column->size;
     for (int64_t i = 0; i < count; i++) {
         const SbList *list = (const void *)(entries[i] + column->offset);
-        memcpy(to + (size_t)i * bytes, list->ptr, bytes);
+        memcpy(to + (size_t)i * bytes, list->ptr, filled);
+        if (filled < bytes) memset(to + (size_t)i * bytes + filled, 0, bytes - filled);
     }
 }
 

@@ -12,6 +12,7 @@ in place of torch. SHARE of 1 takes 2,048 images and 2^26 values.
 import ctypes
 import filecmp
 import os
+import re
 import statistics
 import struct
 import sys
@@ -20,13 +21,14 @@ import time
 from pathlib import Path
 
 import bench_groups
-import run as host
 from device import BUILT
+from on_host import kernels_of
+from tools import Wrong, run
 
 
 def launch_lanes():
     """Lanes of a block, as jobs have them."""
-    return int(host.re.search(r"SB_KERNEL_LANES = (\d+)", (BUILT / "kernel.h").read_text())[1])
+    return int(re.search(r"SB_KERNEL_LANES = (\d+)", (BUILT / "kernel.h").read_text())[1])
 
 
 class Driver:
@@ -39,7 +41,7 @@ class Driver:
     def call(self, name, *words):
         error = getattr(self.library, name)(*words)
         if error:
-            raise host.Wrong(f"{name} fails with {error}")
+            raise Wrong(f"{name} fails with {error}")
 
     def kernel(self, cubin, name):
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -60,10 +62,10 @@ class Program:
         text = (BUILT / "bench" / f"{name}.cu").read_text()
         cubin = (BUILT / "bench" / f"{name}.cubin").read_bytes()
         self.kernels = []
-        for kernel in host.kernels_of(text):
-            head = host.re.search(rf"// {kernel.name}: (?:(\d+) elements of a row|rows), (\d+) at a time; (\d+) blocks", text)
+        for kernel in kernels_of(text):
+            head = re.search(rf"// {kernel.name}: (?:(\d+) elements of a row|rows), (\d+) at a time; (\d+) blocks", text)
             if not head:  # Over segments: a row takes so many lanes.
-                head = host.re.search(rf"// {kernel.name}: segments of \d+ elements, (\d+) lanes of a row; (\d+) blocks", text)
+                head = re.search(rf"// {kernel.name}: segments of \d+ elements, (\d+) lanes of a row; (\d+) blocks", text)
                 head = (head[0], head[1], 1, head[2])
             self.kernels.append((driver.kernel(cubin, kernel.name), kernel, int(head[1] or 1), int(head[2]), int(head[3])))
 
@@ -312,13 +314,13 @@ def run_jobs(share):
             seconds = {"cpu": [], "gpu": []}
             for device in ("cpu", "gpu") * 3:
                 begun = time.monotonic()
-                done = host.run(BUILT / "bench" / job, f"--input={folder}/in.npy", f"--output={folder}/{device}.npy",
+                done = run(BUILT / "bench" / job, f"--input={folder}/in.npy", f"--output={folder}/{device}.npy",
                                 "--overwrite", f"--device={device}", "--progress=none")
                 seconds[device].append(time.monotonic() - begun)
                 if done.returncode:
-                    raise host.Wrong(f"{job} --device={device} ends with {done.returncode}: {done.stderr[:2000]}")
+                    raise Wrong(f"{job} --device={device} ends with {done.returncode}: {done.stderr[:2000]}")
             if not filecmp.cmp(folder / "cpu.npy", folder / "gpu.npy", shallow=False):
-                raise host.Wrong(f"{job}: the GPU left other bytes")
+                raise Wrong(f"{job}: the GPU left other bytes")
             cpu, gpu = (statistics.median(seconds[device]) for device in ("cpu", "gpu"))
             print(f"| {job} | {len(data):,} | {cpu:.2f} | {gpu:.2f} |", flush=True)
 

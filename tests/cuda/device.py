@@ -12,14 +12,16 @@ that lanes share under racecheck: with one thread, as the tool loses count of la
 import concurrent.futures
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-import run as host
+from rows import parse_columns, random_rows, write_rows
+from tools import HERE, ROOT, SBC, Wrong, find_nvrtc, run as command
 
-BUILT = host.ROOT / "build/gpu"
+BUILT = ROOT / "build/gpu"
 COUNTS = (0, 1, 500, 20000)
 WAYS = (("--device=gpu", "--threads=1"), ("--device=gpu", "--threads=4", "--partition=64KiB"),
         ("--device=auto", "--threads=4"))
@@ -27,19 +29,19 @@ TARGET = "levels: x86-64-v3\ngpus: [sm_90]\n"  # Of benchmarks, whose cubin is l
 
 
 def cases():
-    return sorted((host.HERE / "kernels").glob("*.sbd"))
+    return sorted((HERE / "kernels").glob("*.sbd"))
 
 
 def programs():
-    return sorted((host.HERE / "bench").glob("*.sbd"))
+    return sorted((HERE / "bench").glob("*.sbd"))
 
 
 # ---- building -----------------------------------------------------------------------------------
 
 def sbc(*words, nvrtc):
-    done = host.run(host.SBC, *words, env={**os.environ, "SBC_NVRTC": nvrtc})
+    done = command(SBC, *words, env={**os.environ, "SBC_NVRTC": nvrtc})
     if done.returncode:
-        raise host.Wrong(f"sbc {' '.join(map(str, words))} ends with {done.returncode}: {done.stderr[:2000]}")
+        raise Wrong(f"sbc {' '.join(map(str, words))} ends with {done.returncode}: {done.stderr[:2000]}")
     return done.stdout
 
 
@@ -52,19 +54,19 @@ def cubin_of(job):
             word = lambda offset, size: int.from_bytes(data[at + offset:at + offset + size], "little")
             return data[at:at + max(word(40, 8) + word(58, 2) * word(60, 2), word(32, 8) + word(54, 2) * word(56, 2))]
         at = data.find(b"\x7fELF", at + 1)
-    raise host.Wrong(f"{job} has no code for a GPU")
+    raise Wrong(f"{job} has no code for a GPU")
 
 
 def build():
-    nvrtc, why = host.find_nvrtc()
+    nvrtc, why = find_nvrtc()
     if not nvrtc:
-        raise host.Wrong(why)
+        raise Wrong(why)
     shutil.rmtree(BUILT, ignore_errors=True)
     (BUILT / "jobs").mkdir(parents=True)
     (BUILT / "bench").mkdir()
     target = BUILT / "target.yaml"
     target.write_text(TARGET)
-    shutil.copy(host.ROOT / "runtime/abi/kernel.h", BUILT)  # The shape of launches, for bench.py.
+    shutil.copy(ROOT / "runtime/abi/kernel.h", BUILT)  # The shape of launches, for bench.py.
     for case in cases():
         sbc(case, "-o", BUILT / "jobs" / case.stem, nvrtc=nvrtc)
         (BUILT / "jobs" / f"{case.stem}.cu").write_text(sbc(case, "--dump=cuda", nvrtc=nvrtc))
@@ -80,22 +82,22 @@ def build():
 def run_job(job, folder, *options, before=()):
     for name in ("out.jsonl", "bad.jsonl"):
         (folder / name).unlink(missing_ok=True)
-    done = host.run(*before, job, f"--input={folder}/in.jsonl", f"--output={folder}/out.jsonl", "--overwrite",
+    done = command(*before, job, f"--input={folder}/in.jsonl", f"--output={folder}/out.jsonl", "--overwrite",
                     f"--rejects={folder}/bad.jsonl", "--reject-limit=100%", "--progress=none", *options)
     return done, [(folder / name).read_bytes() for name in ("out.jsonl", "bad.jsonl") if (folder / name).exists()]
 
 
 def check(case, folder, count):
-    columns = host.parse_columns(host.re.search(r" as \{(.*?)\}", case.read_text())[1])
-    host.write_rows(folder / "in.jsonl", columns, host.random_rows(columns, count, random.Random(count)))
+    columns = parse_columns(re.search(r" as \{(.*?)\}", case.read_text())[1])
+    write_rows(folder / "in.jsonl", columns, random_rows(columns, count, random.Random(count)))
     job = BUILT / "jobs" / case.stem
     done, wanted = run_job(job, folder, "--device=cpu")
     if done.returncode:
-        raise host.Wrong(f"{count} rows on the CPU: exit {done.returncode}: {done.stderr[:2000]}")
+        raise Wrong(f"{count} rows on the CPU: exit {done.returncode}: {done.stderr[:2000]}")
     for way in WAYS:
         done, left = run_job(job, folder, *way)
         if done.returncode or left != wanted or "SB8090" in done.stderr:
-            raise host.Wrong(f"{count} rows, {' '.join(way)}: exit {done.returncode}, "
+            raise Wrong(f"{count} rows, {' '.join(way)}: exit {done.returncode}, "
                              f"{'the same' if left == wanted else 'other'} bytes: {done.stderr[:2000]}")
 
 
@@ -105,7 +107,7 @@ def check_sanitized(case, folder):
         before = ("compute-sanitizer", f"--tool={tool}", "--error-exitcode=9", "--target-processes=all")
         done, _ = run_job(BUILT / "jobs" / case.stem, folder, "--device=gpu", "--threads=1", before=before)
         if done.returncode:
-            raise host.Wrong(f"{tool}: exit {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+            raise Wrong(f"{tool}: exit {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
 
 
 def run_case(case, sanitizer):
@@ -120,7 +122,7 @@ def run_case(case, sanitizer):
             try:
                 part()
                 passed += 1
-            except host.Wrong as error:
+            except Wrong as error:
                 wrong.append(f"FAIL {case.stem}: {error}")
     return passed, wrong
 
@@ -145,7 +147,7 @@ def run(names):
 def main():
     try:
         return run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else build()
-    except host.Wrong as wrong:
+    except Wrong as wrong:
         return f"device.py: {wrong}"
 
 

@@ -15,6 +15,8 @@
 //   $FAKE_CUDA_COPY_US, $FAKE_CUDA_KERNEL_US  how long each copy and each kernel takes at least
 //   $FAKE_CUDA_LOG      gets a line for each launch, with the number of its GPU
 //
+// cublaslt.c, which multiplies in its streams, asks for addresses and adds work.
+//
 // It proves which calls a job makes, with what sizes and in what order. It proves nothing of speed.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -318,6 +320,28 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
     }
     pthread_mutex_unlock(&lock);
     return deed ? 0 : INVALID;
+}
+
+// What cuBLASLt would launch: `work` gets a copy of so many bytes.
+EXPORT int fake_work(void *stream,
+                     void (*work)(const void *, unsigned, unsigned, unsigned long long),
+                     const void *bytes, size_t count) {
+    pthread_mutex_lock(&lock);
+    Deed *deed = count <= sizeof deed->arguments ? add(stream) : NULL;
+    if (deed) {
+        deed->launch = work;
+        memcpy(deed->arguments, bytes, count);
+        deed->blocks = deed->lanes = 1;
+        deed->number = ++launches;
+    }
+    pthread_mutex_unlock(&lock);
+    return deed ? 0 : INVALID;
+}
+EXPORT void *fake_find(uint64_t at, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    void *found = find(at, bytes);
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 EXPORT int cuGetErrorString(int error, const char **text) {
