@@ -68,6 +68,13 @@ void dispatch_no_memory(Dispatch *d) {
     dispatch_stop(d);
 }
 
+// To say something takes a microsecond, and to wake a thread for it takes five: who hears workers
+// says it, too, as soon as something else is to be said to them.
+static void push(Dispatch *d, Flow *flow) {
+    bool quick = flow_is_far(flow) && far_is_quick(d, flow);
+    flow_queue_push(quick ? &d->own->quick : &d->own->queue, flow);
+}
+
 // ---- what the schedule wants done -----------------------------------------------------------
 
 static Flow *flow_new(Dispatch *d, const Action *action) {
@@ -119,12 +126,11 @@ static void launch(Dispatch *d, const Action *action) {
         return;
     }
     flow_launch(d, flow);
-    flow_queue_push(&d->own->queue, flow);
+    push(d, flow);
 }
 
 static void resume(Dispatch *d, const Action *action) {
-    Flow *flow = d->own->flows[action->task.i];
-    flow_queue_push(&d->own->queue, flow);
+    push(d, d->own->flows[action->task.i]);
 }
 
 static void cancel(Dispatch *d, const Action *action) {
@@ -169,6 +175,7 @@ static void release_breakers(Dispatch *d) {
 // Pieces of work that a thread could take.
 static uint32_t ready_count(const Dispatch *d) {
     uint32_t count = d->own->queue.count + d->own->spool_count + d->own->timer_new;
+    count += d->own->hears ? 0 : d->own->quick.count;
     count += tell_pending(&d->observers);
     count += d->own->due_count > 0 && !d->own->crew_busy;
     count += d->own->shrink_count && !d->own->shrinking;
@@ -186,8 +193,20 @@ static void call_threads(Dispatch *d, uint32_t takes) {
 }
 
 void dispatch_queue(Dispatch *d, Flow *flow) {
-    flow_queue_push(&d->own->queue, flow);
+    push(d, flow);
     call_threads(d, 0);
+}
+
+void dispatch_hears(Dispatch *d) { d->own->hears = true; }
+
+void dispatch_heard(Dispatch *d) {
+    for (Flow *flow; !d->stop && !dispatch_is_paused(d) &&
+                     (flow = flow_queue_pop(&d->own->quick));) {
+        if (far_is_quick(d, flow)) flow_work(d, flow, THREAD_OF_LINKS);
+        else flow_queue_push(&d->own->queue, flow);
+    }
+    d->own->hears = false;
+    if (!d->stop) call_threads(d, 0);
 }
 
 static void do_action(Dispatch *d, const Action *action) {
@@ -295,7 +314,7 @@ void dispatch_tell(Dispatch *d, Event event) {
     d->own->events[d->own->event_count++] = event;
     if (d->own->telling) return;
     tell_all(d);
-    bool looks = !d->stop && looks_next(d, &event);
+    bool looks = !d->stop && !d->own->hears && looks_next(d, &event);
     dispatch_settle(d);
     if (!d->stop) call_threads(d, looks);
 }
@@ -362,8 +381,9 @@ static void finish(Dispatch *d, uint32_t thread) {
 
 bool dispatch_moves(const Dispatch *d) {
     const DispatchOwn *own = d->own;
-    bool any = own->busy > 1 || own->queue.count > 0 || own->spool_count > 0 || own->timer > 0 ||
-               own->far_count > 0 || tell_pending(&d->observers) > 0;
+    bool any = own->busy > 1 || own->queue.count > 0 || own->quick.count > 0 ||
+               own->spool_count > 0 || own->timer > 0 || own->far_count > 0 ||
+               tell_pending(&d->observers) > 0;
     for (uint32_t s = 0; s < own->job->ask.what->sink_count; s++)
         any |= own->sinks[s].first != nullptr;
     return any;
@@ -372,7 +392,6 @@ bool dispatch_moves(const Dispatch *d) {
 // ---- threads --------------------------------------------------------------------------------
 
 static void take_flow(Dispatch *d, Flow *flow, uint32_t thread) {
-    flow->waits = false;
     // To find that there are no rows is no task.
     bool reads = flow->begins && (flow->empty || flow_reads(flow));
     tell_begin(&d->observers, thread, reads ? WORK_READ : WORK_TASK, flow->run->index);
@@ -382,12 +401,16 @@ static void take_flow(Dispatch *d, Flow *flow, uint32_t thread) {
 
 // Of a job that is paused: what workers have made is taken over, so that they can be lost.
 static bool take_answers(Dispatch *d, uint32_t thread) {
-    Flow *flow = d->own->queue.first;
-    while (flow && !flow->answer) flow = flow->next;
-    if (!flow) return false;
-    flow_queue_remove(&d->own->queue, flow);
-    take_flow(d, flow, thread);
-    return true;
+    FlowQueue *const queues[] = {&d->own->quick, &d->own->queue};
+    for (size_t q = 0; q < sizeof queues / sizeof *queues; q++) {
+        Flow *flow = queues[q]->first;
+        while (flow && !flow->answer) flow = flow->next;
+        if (!flow) continue;
+        flow_queue_remove(queues[q], flow);
+        take_flow(d, flow, thread);
+        return true;
+    }
+    return false;
 }
 
 // Does one thing. False: there is nothing to do.
@@ -395,6 +418,11 @@ static bool work(Dispatch *d, uint32_t thread) {
     if (d->stop) return false;
     const Observers *observers = &d->observers;
     if (dispatch_is_paused(d)) return take_answers(d, thread);
+    Flow *quick = flow_queue_pop(&d->own->quick);
+    if (quick) {
+        take_flow(d, quick, thread);
+        return true;
+    }
     if (spool_work(d, thread) || sink_work(d, thread) || tell_work_first(observers, thread))
         return true;
     if (crew_has_work(&d->own->crew)) {

@@ -108,6 +108,16 @@ void far_tell_header(Dispatch *d, const Source *source, uint32_t file) {
     sb_text_close(&text);
 }
 
+bool far_is_quick(const Dispatch *d, const Flow *flow) {
+    StageRun *run = flow->run;
+    bool ready = flow->empty || (flow->cut && stage_is_open(run) &&
+                                 (run->asked || !stage_asks_ahead(run)));
+    bool reads = flow->loads || flow->more || flow->again ||
+                 d->plan->plan.stages[run->index].kind == STAGE_READER;
+    return !workers_is_place(d->own->workers, flow->place) && !flow->doubt &&
+           !verdict_is_full(&d->verdict) && (!flow->begins || (ready && !reads)) && !flow->more;
+}
+
 // ---- hearing ------------------------------------------------------------------------------------
 
 // The worker has answered, or never will.
@@ -278,6 +288,7 @@ void flow_lose(Dispatch *d, NodeId node) {
         flow->far_begun = false;
         flow->lost = true;
         flow_queue_remove(&d->own->queue, flow);
+        flow_queue_remove(&d->own->quick, flow);
         flow_end(d, flow);
     }
 }

@@ -33,6 +33,10 @@ void far_close_stage(Dispatch *d, uint32_t stage);
 // Rows of the file may come to workers from now on.
 void far_tell_header(Dispatch *d, const Source *source, uint32_t file);
 
+// Is its next step only to take over what a worker of this machine has made, to tell the schedule,
+// and to ask for more? That neither blocks nor lets go of the lock.
+bool far_is_quick(const Dispatch *d, const Flow *flow);
+
 // ---- what workers say ---------------------------------------------------------------------------
 
 // An answer for one of the flows. False: it is none.

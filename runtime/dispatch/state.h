@@ -96,6 +96,8 @@ struct DispatchOwn {
     Attempt  **attempts;       // By item of the schedule, some of them together.
     uint32_t   attempt_shelves;
     uint64_t   serials;        // Of partitions.
+    FlowQueue  quick;          // Flows of workers whose next step is only to say something.
+    bool       hears;          // A thread is about to take those: nobody is called for them.
     pthread_cond_t  asked;     // A stage has asked ahead, or records of rejects are on disk.
 };
 
@@ -112,6 +114,10 @@ Flow *flow_queue_pop(FlowQueue *queue);
 void flow_queue_remove(FlowQueue *queue, Flow *flow);
 // A thread is to go on with the flow.
 void dispatch_queue(Dispatch *d, Flow *flow);
+// The thread that hears workers begins to tell what they said, and goes on with the flows whose
+// next step is quick.
+void dispatch_hears(Dispatch *d);
+void dispatch_heard(Dispatch *d);
 
 // ---- dispatch/zip.c: the lock is held -----------------------------------------------------------
 
@@ -218,7 +224,8 @@ Partition *flow_partition(Dispatch *d, const Flow *flow);
 bool flow_reads(const Flow *flow);
 // Makes ready what needs no thread of its own: the unit of a root that is no stream.
 void flow_launch(Dispatch *d, Flow *flow);
-// Works on the flow until it ends or gives its slot back.
+// Works on the flow until it ends or gives its slot back. THREAD_OF_LINKS: far_is_quick holds.
+enum : uint32_t { THREAD_OF_LINKS = UINT32_MAX };
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread);
 // The task of the flow goes on with another unit of its launch, whose rows are there.
 void flow_go_on_with_unit(Dispatch *d, Flow *flow);

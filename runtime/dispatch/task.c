@@ -547,6 +547,7 @@ static bool begin_flow(Dispatch *d, Flow *flow, uint32_t thread) {
     }
     flow->begins = false;
     failpoint("task");
+    if (thread == THREAD_OF_LINKS) return true;
     tell_turn(&d->observers, thread, WORK_TASK);
     if (flow->input) tell_from(&d->observers, thread, 0, flow->input->from);
     if (flow->other) tell_from(&d->observers, thread, 1, flow->other->from);
@@ -560,13 +561,14 @@ static bool take_made(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         stage_spare(flow->run, partition);
         return flow_ask(d, flow);
     }
-    if (partition && partition->last) tell_whole(&d->observers, flow, thread);
+    bool of_links = thread == THREAD_OF_LINKS;
+    if (partition && partition->last && !of_links) tell_whole(&d->observers, flow, thread);
     if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
         if (partition) stage_spare(flow->run, partition);
         flow_end(d, flow);
         return false;
     }
-    put_records_away(d, thread);
+    if (!of_links) put_records_away(d, thread);
     // First: when the task ends, what stands after a fault of it is not to follow.
     dispatch_tell_bounds(d);
     return hand_over(d, flow, partition, busy);
@@ -612,6 +614,7 @@ static bool go_on(Dispatch *d, Flow *flow, uint32_t thread) {
 
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
     NodeId node = flow->place;
+    flow->waits = false;
     bool answered = flow->answer, far = flow_is_far(flow);
     // The worker is not lost while a thread is at its flow. Of an answer it is held already.
     if (far && !answered) workers_hold(d->own->workers, node, true);

@@ -31,12 +31,16 @@ int64_t lives_timeout(const Workers *w) {
 
 // ---- saying -------------------------------------------------------------------------------------
 
+// What gives something back need not be there before the next task is.
+static bool may_wait(WireKind kind) { return kind == WIRE_FREE || kind == WIRE_LEAVE; }
+
 static void send(Workers *w, NodeId node, WireKind kind, const Text *text) {
     const Life *life = &w->lives[node.i];
     if (!life->connected || text->failed) return;
     Message message = link_send(&w->members[node.i].link, 0, w->d->now);
     Frame frame = {.kind = kind, .epoch = message.epoch, .number = message.number,
-                   .ack = message.ack, .bytes = text->ptr, .len = text->len};
+                   .ack = message.ack, .bytes = text->ptr, .len = text->len,
+                   .may_wait = may_wait(kind)};
     // Where it cannot be sent, the links say that the connection is closed.
     links_send(w->links, life->peer, &frame, nullptr, 0);
 }
@@ -316,11 +320,13 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
     Copy copy = {0};
     pthread_mutex_lock(&w->d->lock);
     dispatch_clock(w->d);
+    dispatch_hears(w->d);
     NodeId node = node_of_peer(w, peer);
     bool hello = frame->kind == WIRE_HELLO;
     if (!w->closing && node.i == 0 && hello) joins_hello(w, peer, frame);
     else if (!w->closing && node.i > 0 && hello) hear_hello(w, node, frame);
     else if (!w->closing && node.i > 0) hear_member(w, node, frame, &copy);
+    dispatch_heard(w->d);
     pthread_mutex_unlock(&w->d->lock);
     if (copy.to.bytes > 0) memcpy(copy.to.at, copy.bytes, (size_t)copy.to.bytes);
 }

@@ -158,7 +158,6 @@ static void keep_order(Serve *s, const Frame *frame) {
     if (s->last) s->last->next = order;
     else s->first = order;
     s->last = order;
-    pthread_cond_signal(&s->changed);
 }
 
 static bool start(Serve *s, Unpack *from) {
@@ -275,6 +274,7 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
     (void)peer;
     Serve *s = self;
     pthread_mutex_lock(&s->lock);
+    const Order *last = s->last;
     s->heard = log_clock_ns();
     if (frame->kind == WIRE_WELCOME) link_open(&s->link, frame->epoch);
     Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
@@ -287,9 +287,11 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
                     "a message (%s) that is none of this job", wire_kind_name(frame->kind));
     s->failed |= !good;
     s->over |= !good;
-    bool over = s->over;
+    bool over = s->over, ordered = s->last != last;
     if (over) pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
+    // Without the lock, for which the thread would have to wait.
+    if (ordered) pthread_cond_signal(&s->changed);
     if (over) guards_end(&s->job->guards);
     Unpack from = {frame->bytes, frame->bytes + frame->len, false};
     Text nothing = {0};

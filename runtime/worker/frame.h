@@ -15,6 +15,7 @@ typedef struct Frame {
     uint32_t    number, ack;  // As in a Message of runtime/core/membership.h.
     const char *bytes;
     int64_t     len;          // At most FRAME_BYTES_MAX.
+    bool        may_wait;     // Who sends it needs no answer soon (links_send).
 } Frame;
 
 enum : int64_t { FRAME_BYTES_MAX = 64 << 20 };

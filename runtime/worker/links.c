@@ -23,6 +23,8 @@ struct LinkPeer {
     Links          *links;
     LinkPeer       *next;     // Of those that the loop has to look at, under the lock of the links.
     bool            listed;
+    LinkPeer       *next_later;  // Of those for which frames wait to be written together.
+    bool            later;
     bool            accepted;
     const LinkMake *make;     // nullptr: adopted.
     LinkFound      *found;    // Where it connects to.
@@ -50,6 +52,7 @@ struct Links {
     pthread_t       thread;
     pthread_mutex_t lock;      // Of what follows. Taken after that of a peer, if both are.
     LinkPeer       *todo;      // To be looked at by the loop.
+    LinkPeer       *later;     // To be written to, before the loop sleeps.
     bool            closing;
     uint32_t        listener_count;
     Listener        listeners[LINK_LISTENERS_MAX];
@@ -58,8 +61,12 @@ struct Links {
     uv_loop_t       loop;
     uv_async_t      wake;
     uv_timer_t      tick, watch;
+    uv_prepare_t    turn;      // Before the loop sleeps.
     PeerReader      reader;
 };
+
+// Of a thread that runs a loop.
+static thread_local const Links *own_links __attribute__((tls_model("initial-exec")));
 
 static int64_t now_ns(void) { return (int64_t)uv_hrtime(); }
 
@@ -84,6 +91,26 @@ static LinkPeer *take_told(Links *links, LinkPeer **list) {
     pthread_mutex_lock(&links->lock);
     *list = at->next;
     at->listed = false;
+    pthread_mutex_unlock(&links->lock);
+    return at;
+}
+
+static void write_later(LinkPeer *at) {
+    Links *links = at->links;
+    pthread_mutex_lock(&links->lock);
+    if (!at->later) {
+        at->later = true;
+        at->next_later = links->later;
+        links->later = at;
+    }
+    pthread_mutex_unlock(&links->lock);
+}
+
+static LinkPeer *take_later(Links *links) {
+    pthread_mutex_lock(&links->lock);
+    LinkPeer *at = links->later;
+    if (at) links->later = at->next_later;
+    if (at) at->later = false;
     pthread_mutex_unlock(&links->lock);
     return at;
 }
@@ -193,6 +220,15 @@ static void write_peer(LinkPeer *at) {
     bool more = peer_flush(&at->peer);
     if (at->peer.state == PEER_BROKEN) read_peer(at);
     else wait_for(at, more ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+}
+
+// What was sent in calls of this turn, and what may wait until one.
+static void on_turn(uv_prepare_t *turn) {
+    Links *links = turn->data;
+    for (LinkPeer *at; (at = take_later(links));) {
+        bool more = peer_flush(&at->peer);
+        if (more || at->peer.state == PEER_BROKEN) tell(at);
+    }
 }
 
 // ---- coming up ----------------------------------------------------------------------------------
@@ -457,6 +493,7 @@ static void close_all(Links *links) {
         close(listener->fd);
         if (listener->make->left) listener->make->left(&listener->bound);
     }
+    uv_close((uv_handle_t *)&links->turn, nullptr);
     uv_close((uv_handle_t *)&links->tick, nullptr);
     uv_close((uv_handle_t *)&links->watch, nullptr);
     uv_close((uv_handle_t *)&links->wake, nullptr);
@@ -479,6 +516,7 @@ static void on_wake(uv_async_t *wake) {
 
 static void *links_main(void *arg) {
     Links *links = arg;
+    own_links = links;
     CrashStack crash_stack;
     crash_stack_open(&crash_stack);
     uv_run(&links->loop, UV_RUN_DEFAULT);
@@ -506,7 +544,9 @@ static int open_loop(Links *links) {
     if (error != 0) return error;
     uv_timer_init(&links->loop, &links->tick);
     uv_timer_init(&links->loop, &links->watch);
-    links->tick.data = links->watch.data = links->wake.data = links;
+    uv_prepare_init(&links->loop, &links->turn);
+    uv_prepare_start(&links->turn, on_turn);
+    links->tick.data = links->watch.data = links->wake.data = links->turn.data = links;
     error = -uv_async_init(&links->loop, &links->wake, on_wake);
     uint64_t tick_ms = (uint64_t)((links->setup.tick_ns + MS - 1) / MS);
     if (tick_ms > 0 && links->setup.calls.tick)
@@ -654,10 +694,12 @@ bool links_send(Links *links, PeerId peer, const Frame *frame, const struct iove
     pthread_mutex_lock(&at->peer.lock);
     PeerSent sent = PEER_SENT_NOT;
     if (peer_same(at->peer.id, peer) && frame_pack(&pieces, frame, more, count, at->peer.checksum))
-        sent = peer_send(&at->peer, &pieces, links->setup.queue_bytes_max);
+        sent = peer_send(&at->peer, &pieces, frame->may_wait || own_links == links,
+                         links->setup.queue_bytes_max);
     pthread_mutex_unlock(&at->peer.lock);
+    if (sent == PEER_SENT_LATER) write_later(at);
     if (sent == PEER_SENT_LOOK || sent == PEER_SENT_ENDS) tell(at);
-    return sent == PEER_SENT || sent == PEER_SENT_LOOK;
+    return sent != PEER_SENT_NOT && sent != PEER_SENT_ENDS;
 }
 
 int64_t links_queued(Links *links, PeerId peer) {
@@ -675,6 +717,7 @@ void links_end(Links *links, PeerId peer) {
     if (peer.i >= links->setup.peers_max) return;
     LinkPeer *at = &links->peers[peer.i];
     link_fails(&why, LINK_END_CLOSED, "this side has closed the connection");
+    peer_flush(&at->peer);  // What was sent before in the same call.
     pthread_mutex_lock(&at->peer.lock);
     bool is_it = peer_same(at->peer.id, peer) && at->peer.state != PEER_FREE;
     if (is_it) peer_fails(&at->peer, PEER_ENDING, &why);

@@ -4,6 +4,11 @@
 // once where the system takes it. What the system does not take waits in a bounded queue. Frames
 // from one thread arrive in the order in which they were sent, or not at all.
 //
+// A write takes some microseconds, and wakes the other side. So frames that are sent in calls are
+// written together, once nothing more is to be read. So are those that may wait (Frame.may_wait):
+// they go with the next frame to that peer, or when the loop turns the next time. A tick is such a
+// turn.
+//
 // A connection delivers each frame once or ends. Across connections that is not so:
 // runtime/core/membership.h says which of the messages count.
 #ifndef SBC_RUNTIME_WORKER_LINKS_H

@@ -40,7 +40,7 @@ static bool queue_room(PeerQueue *queue, int64_t len) {
     if (!ptr) return false;
     if (waits > 0) memmove(ptr, queue->ptr + queue->head, (size_t)waits);
     if (ptr != queue->ptr) free(queue->ptr);
-    *queue = (PeerQueue){.ptr = ptr, .tail = waits, .room = room};
+    *queue = (PeerQueue){.ptr = ptr, .tail = waits, .room = room, .stuck = queue->stuck};
     return true;
 }
 
@@ -63,47 +63,81 @@ static void queue_close(PeerQueue *queue) {
     *queue = (PeerQueue){0};
 }
 
+// Nothing waits any more. What frames commonly take is kept for the next ones.
+static void queue_empty(PeerQueue *queue) {
+    queue->head = queue->tail = 0;
+    queue->stuck = false;
+    if (queue->room > QUEUE_LEAST) queue_close(queue);
+}
+
+// Writes what waits, as far as the system takes it. Under the lock. False: the peer has failed.
+static bool write_queue(Peer *peer) {
+    PeerQueue *queue = &peer->queue;
+    LinkWhy why;
+    int64_t written = 1;
+    while (queue->head < queue->tail && written > 0) {
+        struct iovec rest = {queue->ptr + queue->head, (size_t)(queue->tail - queue->head)};
+        written = peer->channel->write(peer->session, &rest, 1, &why);
+        if (written > 0) queue->head += written;
+    }
+    if (queue->head == queue->tail) queue_empty(queue);
+    else queue->stuck = true;
+    if (written == LINK_FAILED) peer_fails(peer, PEER_BROKEN, &why);
+    return written != LINK_FAILED;
+}
+
 static PeerSent over(Peer *peer, PeerState state, const LinkWhy *why) {
     peer_fails(peer, state, why);
     return PEER_SENT_ENDS;
 }
 
-PeerSent peer_send(Peer *peer, const FramePieces *pieces, int64_t queue_bytes_max) {
+// All of the pieces but their first `skip` bytes wait from now on.
+static PeerSent add(Peer *peer, const FramePieces *pieces, int64_t skip, PeerSent sent) {
     LinkWhy why;
-    int64_t waits = peer->queue.tail - peer->queue.head, written = 0;
+    int64_t waits = peer->queue.tail - peer->queue.head;
+    if (queue_add(&peer->queue, pieces, skip)) return sent;
+    link_fails(&why, LINK_END_ERROR, "no memory for %lld bytes that wait to be sent",
+               (long long)(waits + pieces->size));
+    return over(peer, PEER_ENDING, &why);
+}
+
+// Nothing waits: the pieces go as they lie.
+static PeerSent write_pieces(Peer *peer, const FramePieces *pieces) {
+    LinkWhy why;
+    int64_t written = peer->channel->write(peer->session, pieces->pieces, pieces->count, &why);
+    if (written == LINK_FAILED) return over(peer, PEER_BROKEN, &why);
+    if (written == LINK_LATER) written = 0;
+    if (written == pieces->size) return PEER_SENT;
+    peer->queue.stuck = true;
+    return add(peer, pieces, written, PEER_SENT_LOOK);
+}
+
+PeerSent peer_send(Peer *peer, const FramePieces *pieces, bool may_wait, int64_t queue_bytes_max) {
+    PeerQueue *queue = &peer->queue;
+    LinkWhy why;
     if (peer->state != PEER_OPEN) return PEER_SENT_NOT;
-    if (waits >= queue_bytes_max && waits > 0) {
+    int64_t waits = queue->tail - queue->head;
+    bool full = waits > 0 && waits >= queue_bytes_max;
+    if (full && !queue->stuck && !write_queue(peer)) return PEER_SENT_ENDS;
+    waits = queue->tail - queue->head;
+    if (waits > 0 && waits >= queue_bytes_max) {
         link_fails(&why, LINK_END_BEHIND, "the other side reads too slowly: %lld bytes wait for it",
                    (long long)waits);
         return over(peer, PEER_ENDING, &why);
     }
-    if (waits == 0) {
-        written = peer->channel->write(peer->session, pieces->pieces, pieces->count, &why);
-        if (written == LINK_FAILED) return over(peer, PEER_BROKEN, &why);
-        if (written == LINK_LATER) written = 0;
-    }
-    if (written == pieces->size) return PEER_SENT;
-    if (!queue_add(&peer->queue, pieces, written)) {
-        link_fails(&why, LINK_END_ERROR, "no memory for %lld bytes that wait to be sent",
-                   (long long)(waits + pieces->size));
-        return over(peer, PEER_ENDING, &why);
-    }
-    return PEER_SENT_LOOK;
+    if (queue->stuck) return add(peer, pieces, 0, PEER_SENT_LOOK);
+    if (may_wait) return add(peer, pieces, 0, PEER_SENT_LATER);
+    if (waits == 0) return write_pieces(peer, pieces);
+    PeerSent sent = add(peer, pieces, 0, PEER_SENT);
+    if (sent != PEER_SENT) return sent;
+    if (!write_queue(peer)) return PEER_SENT_ENDS;
+    return queue->stuck ? PEER_SENT_LOOK : PEER_SENT;
 }
 
 bool peer_flush(Peer *peer) {
-    PeerQueue *queue = &peer->queue;
-    LinkWhy why;
     pthread_mutex_lock(&peer->lock);
-    while (peer->state == PEER_OPEN && queue->head < queue->tail) {
-        struct iovec rest = {queue->ptr + queue->head, (size_t)(queue->tail - queue->head)};
-        int64_t written = peer->channel->write(peer->session, &rest, 1, &why);
-        if (written == LINK_FAILED) peer_fails(peer, PEER_BROKEN, &why);
-        if (written <= 0) break;
-        queue->head += written;
-    }
-    if (queue->head == queue->tail) queue_close(queue);
-    bool more = peer->state == PEER_OPEN && queue->head < queue->tail;
+    if (peer->state == PEER_OPEN) write_queue(peer);
+    bool more = peer->state == PEER_OPEN && peer->queue.head < peer->queue.tail;
     pthread_mutex_unlock(&peer->lock);
     return more;
 }

@@ -23,6 +23,7 @@ typedef enum PeerState : uint8_t {
 typedef struct PeerQueue {
     char   *ptr;
     int64_t head, tail, room;
+    bool    stuck;  // The system took no more of them: the loop writes them once it does.
 } PeerQueue;
 
 // The start of a frame: `len` bytes of it are there, and it is looked at again when `need` are.
@@ -53,12 +54,13 @@ void peer_fails(Peer *peer, PeerState state, const LinkWhy *why);
 typedef enum PeerSent {
     PEER_SENT_NOT,  // It is not open, or there is no such frame.
     PEER_SENT,
+    PEER_SENT_LATER, // It waits for the next frame that does not, or for peer_flush.
     PEER_SENT_LOOK, // The loop has to look at it: something waits.
     PEER_SENT_ENDS, // The loop has to look at it: it is over.
 } PeerSent;
 
-// Under the lock.
-PeerSent peer_send(Peer *peer, const FramePieces *pieces, int64_t queue_bytes_max);
+// Under the lock. `may_wait`: other frames may come first, and one write takes all of them.
+PeerSent peer_send(Peer *peer, const FramePieces *pieces, bool may_wait, int64_t queue_bytes_max);
 
 // Writes what waits, as far as the system takes it. Is there more?
 bool peer_flush(Peer *peer);

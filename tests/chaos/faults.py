@@ -113,6 +113,15 @@ def children(pid):
     return found
 
 
+def is_python(pid):
+    """An interpreter that a job runs its functions in: no worker. A job without its first one cannot begin (SB8100)."""
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().startswith("python")
+    except OSError:
+        return False
+
+
 def send(pid, number):
     if pid <= 0:
         raise ValueError("no process, but a group")
@@ -132,7 +141,7 @@ class Outside(threading.Thread):
 
     def run(self):
         while not self.over.wait(self.draw.choice([0.002, 0.01, 0.03, 0.1])):
-            getattr(self, self.kind)(children(self.pid))
+            getattr(self, self.kind)([pid for pid in children(self.pid) if not is_python(pid)])
 
     def kills(self, workers):
         """One, several or all of the workers die at once."""

@@ -72,7 +72,8 @@ static void *send_many(void *arg) {
         int64_t len = len_of(i), first = i % 3 == 0 ? len : len / 3;
         fill(bytes, len, i);
         Frame frame = {.kind = (uint16_t)(1 + sender->thread), .epoch = sender->thread,
-                       .number = i, .ack = ~i, .bytes = bytes, .len = first};
+                       .number = i, .ack = ~i, .bytes = bytes, .len = first,
+                       .may_wait = i % 5 == 1 && i + 1 < FRAMES};
         struct iovec more[2] = {{bytes + first, (size_t)((len - first) / 2)}};
         more[1].iov_base = (char *)more[0].iov_base + more[0].iov_len;
         more[1].iov_len = (size_t)(len - first) - more[0].iov_len;
@@ -276,6 +277,77 @@ static void what_waits_is_sent(void) {
     }
     CHECK(checksum_same(checksum_value(is), checksum_value(should)));
     checksum_close(is), checksum_close(should);
+    close(fd);
+    side_close(&side);
+}
+
+static int64_t bytes_there(int fd) {
+    char bytes[4096];
+    ssize_t count = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    return count < 0 ? 0 : count;
+}
+
+// Frames that may wait go with the next one, in one write; the loop may turn meanwhile, and then
+// they go alone.
+static void frames_wait_for_others(void) {
+    enum { ROUNDS = 100, FEW = 3 };
+    Side side = {0};
+    PeerId peer;
+    int waited = 0;
+    side_open(&side, side_setup(makes, nullptr));
+    int fd = side_socket(&side, &peer);
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t first = 0, all = 0;
+        for (int i = 0; i < FEW; i++)
+            CHECK(links_send(side.links, peer, &(Frame){.may_wait = true}, nullptr, 0));
+        first = all = bytes_there(fd);
+        CHECK(links_send(side.links, peer, &(Frame){0}, nullptr, 0));
+        while (all < (FEW + 1) * frame_size(0)) all += bytes_there(fd);
+        CHECK(all == (FEW + 1) * frame_size(0));
+        waited += first == 0;
+    }
+    CHECK_SAYS(waited > 0, "%d", waited);
+    close(fd);
+    side_close(&side);
+}
+
+// A tick takes what waits with it, if nothing else does.
+static void frames_wait_for_a_tick(void) {
+    Side side = {0};
+    PeerId peer;
+    char byte;
+    LinksSetup setup = side_setup(makes, nullptr);
+    setup.tick_ns = 2000000;
+    side_open(&side, setup);
+    int fd = side_socket(&side, &peer);
+    for (int round = 0; round < 20; round++) {
+        CHECK(links_send(side.links, peer, &(Frame){.may_wait = true}, nullptr, 0));
+        for (int64_t i = 0; i < frame_size(0); i++) CHECK(read(fd, &byte, 1) == 1);
+    }
+    close(fd);
+    side_close(&side);
+}
+
+static void answer_and_end(Side *side, PeerId peer, const Frame *frame) {
+    CHECK(links_send(side->links, peer, frame, nullptr, 0));
+    links_end(side->links, peer);
+}
+
+// What was sent before the end, in the same call, has gone.
+static void an_answer_goes_before_the_end(void) {
+    Side side = {0};
+    PeerId peer;
+    char got[128];
+    side_open(&side, side_setup(makes, nullptr));
+    side.on_frame = answer_and_end;
+    int64_t size, came = 0;
+    char *frame = side_bytes(&(Frame){.bytes = "0123456789", .len = 10}, &size);
+    int fd = side_socket(&side, &peer);
+    side_write(fd, frame, size);
+    for (ssize_t count; (count = read(fd, got + came, sizeof got - (size_t)came)) > 0;)
+        came += count;
+    CHECK(came == size && memcmp(got, frame, (size_t)size) == 0);
+    free(frame);
     close(fd);
     side_close(&side);
 }
@@ -587,6 +659,9 @@ static const UnitTest tests[] = {
     {"too_many_are_turned_away", too_many_are_turned_away},
     {"dead_sockets_make_way", dead_sockets_make_way},
     {"addresses_are_judged", addresses_are_judged},
+    {"frames_wait_for_others", frames_wait_for_others},
+    {"frames_wait_for_a_tick", frames_wait_for_a_tick},
+    {"an_answer_goes_before_the_end", an_answer_goes_before_the_end},
     {"ends_have_codes", ends_have_codes},
     {"processes_talk", processes_talk},
     {"a_killed_process_is_told_of", a_killed_process_is_told_of},
