@@ -49,6 +49,7 @@ const suites: []const []const u8 = &.{
     "tests/crash_test.sh",
     "tests/growth_test.py",
     "tests/instructions_test.py",
+    "tests/bench/matrix/matrix.py --check",
     "tests/docs.py",
     "tests/words.py",
     "tests/debug_test.sh",

@@ -22,7 +22,7 @@ MEMORY = "tests/memory/run.py stream"
 BENCH = "tests/bench/run.sh --no-peers --scale=0.0001 --rounds=1 a4_q6"
 STREAMING = "tests/bench/streaming/run.py --scale=1000 four"
 COLUMNS = "tests/bench/micro/columns/run.sh 1000 integers"
-MATRIX = "tests/bench/matrix/matrix.py --scale=0.0001 --rounds=1 sort_few"
+MATRIX = "tests/bench/matrix/matrix.py --scale=0.0001 --rounds=1 --no-peers sort_few"
 TEXTS = "tests/bench/texts/run.py --scale=0.001 --rounds=1 quoted"
 DEMO = "./bootstrap.sh demo"
 FETCH = "tests/data/fetch.sh"
@@ -169,7 +169,10 @@ _FORMS = {
     "tests/bench/matrix/matrix.py --before=SBC keys": MATRIX,
     "tests/bench/matrix/matrix.py --scale=0.1 sort_few": MATRIX,
     "tests/bench/matrix/matrix.py --scale=0.5 --rounds=4 --before=SBC": MATRIX,
-    "tests/bench/matrix/matrix.py --table=tests/bench/matrix/RESULTS.md": MATRIX,
+    "tests/bench/matrix/matrix.py --check NAME": "tests/bench/matrix/matrix.py --check sort_int",
+    "bench/matrix/matrix.py --check": "tests/bench/matrix/matrix.py --check sort_int",
+    "tests/bench/matrix/matrix.py --check": "tests/bench/matrix/matrix.py --check sort_int",
+    "tests/bench/matrix/matrix.py --scale=0.25 --instructions --write": MATRIX,
     "tests/bench/texts/run.py quoted": TEXTS,
     "micro/columns/run.sh": COLUMNS,
     "tests/bench/streaming/run.py --write": STREAMING,

@@ -4,7 +4,8 @@
 # Installs the peers into build/bench/venv, builds generator and reference programs, generates data into
 # build/bench/data, runs sbc's job, the reference and the peers in turn and prints the table. Nothing but README.md and
 # tests/bench/RESULTS.md (--write) leaves build/bench/, which git ignores. Full size takes 11 GB of disk and
-# about 40 minutes; --scale=0.01 is a quick check. With --no-peers, --before or --help nothing is installed.
+# about 40 minutes; --scale=0.01 is a quick check. With --no-peers, --before or --help nothing is installed, with --install
+# nothing is measured.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -20,5 +21,6 @@ if [ "$python" != python3 ] && [ "$(cat "$VENV/installed" 2>/dev/null)" != "$PEE
     "$VENV/bin/python" -m pip install -q --disable-pip-version-check $PEERS
     echo "$PEERS" >"$VENV/installed"
 fi
+[ "${1:-}" != --install ] || exit 0
 [ -x zig-out/bin/sbc ] || ./bootstrap.sh build
 exec env PYTHONDONTWRITEBYTECODE=1 "$python" tests/bench/bench.py "$@"

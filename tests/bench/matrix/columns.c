@@ -1,8 +1,15 @@
 // columns: writes a CSV file of columns that a specification says. `columns ROWS SEED FILE
 // NAME=KIND:DISTINCT[:LENGTH[:PREFIX[:NULLS]]]...`; the same arguments give the same bytes.
 //
-// DISTINCT values, or 0 for as many as there are rows. LENGTH and PREFIX are bytes of a text: how
-// many it has, and how many of these all texts share. NULLS per cent of the values are empty.
+// KIND is t or u (text, u with letters of two bytes), i, d (two decimals), f, w (a time) or b.
+// An n after the kind: the value goes by the number of the row, so that all differ.
+// DISTINCT values, or 0 for as many as there are rows. NULLS per cent of the values are empty.
+// LENGTH and PREFIX say more:
+//     t, u   bytes of the text, and how many of these all texts share
+//     i, d   digits at most, those of a decimal after its point included
+//     f      digits of each value; PREFIX 1: with an exponent
+//     w      digits of the fraction of a second; PREFIX 1: in the form with T and an offset
+// Times are pieces of 40 years.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,11 +42,57 @@ static void put_text(FILE *out, const Column *c, uint64_t id) {
     }
 }
 
-static void put_time(FILE *out, uint64_t id) {
+// Every sixth letter has two bytes; the text has as many bytes as one of kind t, or one more.
+static void put_wide_text(FILE *out, const Column *c, uint64_t id) {
+    static const char *const wide[] = {"é", "ü", "ñ", "ß", "ø", "ж", "λ", "ő"};
+    enum { WIDE_EACH = 6, WIDE = sizeof wide / sizeof *wide };
+    uint64_t word = mix(id);
+    for (uint64_t i = 0; i < c->length; i++, word /= 26) {
+        if (word < 26) word = mix(id + i + 1);
+        if (i % WIDE_EACH != 1) putc((int)('a' + word % 26), out);
+        else fputs(wide[word % WIDE], out), i++;
+    }
+}
+
+static void put_time(FILE *out, const Column *c, uint64_t id) {
     uint64_t day = id / 86400, second = id % 86400;  // Months of 28 days.
-    fprintf(out, "%04" PRIu64 "-%02" PRIu64 "-%02" PRIu64 " %02" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
-            2000 + day / 336 % 40, day / 28 % 12 + 1, day % 28 + 1, second / 3600,
-            second / 60 % 60, second % 60);
+    bool offset = c->prefix;
+    fprintf(out, "%04" PRIu64 "-%02" PRIu64 "-%02" PRIu64 "%c", 2000 + day / 336 % 40,
+            day / 28 % 12 + 1, day % 28 + 1, offset ? 'T' : ' ');
+    fprintf(out, "%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64, second / 3600, second / 60 % 60,
+            second % 60);
+    uint64_t tens = 1;
+    for (uint64_t i = 0; i < c->length; i++) tens *= 10;
+    if (c->length) fprintf(out, ".%0*" PRIu64, (int)c->length, mix(id) % tens);
+    if (offset) fprintf(out, "%c%02" PRIu64 ":00", id & 1 ? '+' : '-', mix(id) >> 32 & 7);
+}
+
+// Up to so many digits, without a sign; the first one is not 0.
+static void put_digits(FILE *out, uint64_t word, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        if (i % 16 == 0) word = mix(word + i);
+        uint64_t digit = i ? word % 10 : 1 + word % 9;
+        putc((int)('0' + digit), out);
+        word /= 10;
+    }
+}
+
+// A number of the column's digits; `decimals` of them stand after a point.
+static void put_long_number(FILE *out, const Column *c, uint64_t id, uint64_t decimals) {
+    uint64_t word = mix(id), least = (c->length + decimals + 1) / 2;
+    uint64_t count = least + (word >> 32) % (c->length - least + 1) - decimals;
+    if ((word >> 60) == 0) putc('-', out);
+    put_digits(out, word, count);
+    if (decimals) putc('.', out), put_digits(out, word + 1, decimals);
+}
+
+static void put_long_float(FILE *out, const Column *c, uint64_t id) {
+    uint64_t word = mix(id), whole = c->prefix ? 1 : 2;
+    if ((word >> 60) == 0) putc('-', out);
+    put_digits(out, word, whole);
+    putc('.', out);
+    put_digits(out, word + 1, c->length - whole);
+    if (c->prefix) fprintf(out, "e%c%02" PRIu64, word & 1 ? '-' : '+', word >> 32 & 15);
 }
 
 static void put_number(FILE *out, uint64_t id, uint64_t unit, int digits) {
@@ -50,16 +103,19 @@ static void put_number(FILE *out, uint64_t id, uint64_t unit, int digits) {
     if (digits) fprintf(out, ".%0*" PRIu64, digits, id % unit);
 }
 
-static void put_value(FILE *out, const Column *c, uint64_t random) {
+static void put_value(FILE *out, const Column *c, uint64_t row, uint64_t random) {
     enum { CENTS = 100, MILLIS = 1000 };
     if (random % 100 < c->nulls) return;
     uint64_t id = (uint64_t)((unsigned __int128)mix(random) * c->distinct >> 64);
+    if (c->kind[1] == 'n') id = row + 1;
+    bool sized = c->length;
     switch (c->kind[0]) {
     case 't': put_text(out, c, id); break;
-    case 'w': put_time(out, id * 7919 % (UINT64_C(40) * 336 * 86400)); break;
-    case 'i': put_number(out, id, 1, 0); break;
-    case 'd': put_number(out, id, CENTS, 2); break;
-    case 'f': put_number(out, id, MILLIS, 3); break;
+    case 'u': put_wide_text(out, c, id); break;
+    case 'w': put_time(out, c, id * 7919 % (UINT64_C(40) * 336 * 86400)); break;
+    case 'i': sized ? put_long_number(out, c, id, 0) : put_number(out, id, 1, 0); break;
+    case 'd': sized ? put_long_number(out, c, id, 2) : put_number(out, id, CENTS, 2); break;
+    case 'f': sized ? put_long_float(out, c, id) : put_number(out, id, MILLIS, 3); break;
     case 'b': fputs(id & 1 ? "true" : "false", out); break;
     }
 }
@@ -72,7 +128,7 @@ static bool read_column(Column *c, char *text, uint64_t rows) {
     int parts = sscanf(equals + 1, "%15[a-z]:%" SCNu64 ":%" SCNu64 ":%" SCNu64 ":%" SCNu64, c->kind,
                        &c->distinct, &c->length, &c->prefix, &c->nulls);
     if (!c->distinct) c->distinct = rows * 4;
-    return parts >= 2 && strchr("twidfb", c->kind[0]);
+    return parts >= 2 && strchr("tuwidfb", c->kind[0]);
 }
 
 int main(int argc, char **argv) {
@@ -95,7 +151,7 @@ int main(int argc, char **argv) {
     }
     for (uint64_t r = 0; r < rows; r++)
         for (int c = 0; c < count; c++) {
-            put_value(out, &columns[c], mix(seed ^ mix(r * COLUMNS_MAX + (uint64_t)c)));
+            put_value(out, &columns[c], r, mix(seed ^ mix(r * COLUMNS_MAX + (uint64_t)c)));
             putc(c + 1 < count ? ',' : '\n', out);
         }
     return fclose(out) ? 3 : 0;

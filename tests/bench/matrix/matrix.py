@@ -1,150 +1,280 @@
 #!/usr/bin/env python3
-"""matrix.py: programs over families of data, beside one C program by hand for each family.
+"""matrix.py: programs over families of data, beside a C program by hand for each family and other tools.
 
-usage: tests/bench/matrix/matrix.py [--scale=S] [--rounds=N] [--before=SBC] [--table=FILE] [MEMBER...]
+usage: tests/bench/matrix/matrix.py [--scale=S] [--rounds=N] [--no-peers] [--before=SBC] [--instructions] [--write] [MEMBER...]
+       tests/bench/matrix/matrix.py --check [MEMBER...]
 
-A member is a line of families.py; MEMBER is the beginning of names. Data, jobs and programs by hand lie in build/bench/matrix/.
-The jobs and the C program run in turn. Their outputs are compared byte by byte in the first round. The table has the least
-processor seconds (user and system) and the least seconds of each, and the share of the C program.
+A member is a line of a file family_*.py; MEMBER is the beginning of names. Data, jobs and programs by hand lie in
+build/bench/matrix/. All contenders run in turn, and the outputs of the first round are compared. The table has the least processor
+seconds (user and system) of each, and the share of the C program. Peers are those of tests/bench/run.sh, which installs them; what
+they import and compile is not timed. --instructions counts those of a byte, of job and C program, by callgrind. --write puts the
+table into RESULTS.md. --check compares outputs alone, on few rows and without peers: a test, of which a
+submission runs its share (tests/share.py).
 """
 
 import argparse
+import atexit
 import filecmp
-import math
+import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(ROOT / "tests")]
+import count  # noqa: E402
+import lines  # noqa: E402
+import share  # noqa: E402
+import tables  # noqa: E402
 from families import MEMBERS  # noqa: E402
 
 WORK = ROOT / "build" / "bench" / "matrix"
+VENV = ROOT / "build" / "bench" / "venv" / "bin" / "python"
 SEED = 20261124
+OUT = WORK / f"out-{os.getpid()}"
 LEVEL = "v4" if "avx512vl" in Path("/proc/cpuinfo").read_text() else "v3"
+PEERS = {"DuckDB": ("ordered",), "Polars": ("streaming", "in-memory"), "numba": ("",)}
+# Of a third of all suites a check does a part.
+CHECK_ROWS, CHECK_PARTS, ROWS_MIN, RUN_SECONDS_MAX = 3000, 2, 1000, 60
+WARNINGS = ("-std=gnu23", "-Wall", "-Wextra", "-Wno-unused-function", "-D_GNU_SOURCE", "-pthread", "-O3")
+
+
+class Fault(Exception):
+    """A result that is wrong, or a program that ended early."""
 
 
 def build(options, name, source, *flags):
-    """A C program of this folder; built again when it or what it includes is newer."""
+    """A C program; built again when it or what it includes is newer."""
     out = WORK / name
-    sources = [source, *HERE.glob("*.c"), *(HERE.parent / "reference").glob("*.h")]
+    sources = [source, *HERE.glob("hand/*.h"), *(HERE.parent / "reference").glob("*.h")]
     if not out.exists() or out.stat().st_mtime < max(s.stat().st_mtime for s in sources):
-        subprocess.run([options.clang, "-std=gnu23", "-Wall", "-Wextra", "-Wno-unused-function", "-D_GNU_SOURCE", "-pthread",
-                        "-O3", *flags, source, "-o", out], check=True)
+        numbers = ROOT / "zig-out" / "lib" / "libsbrt.a"
+        extra = [numbers, "-lm"] if "sb_put" in source.read_text() else ["-lm"]
+        subprocess.run([options.clang, *WARNINGS, *flags, f"-I{ROOT}", source, *extra, "-o", out], check=True)
     return out
 
 
-def data_of(member, scale):
-    """The member's file; members with the same columns share one."""
-    rows = max(int(member.rows * scale), 1000)
-    stem = f"{member.family}_{'_'.join(c.replace('=', '-').replace(':', '.') for c in member.columns)}_{rows}"
-    path = WORK / f"{stem}.csv"
-    if not path.exists():
-        subprocess.run([WORK / "columns", str(rows), str(SEED), path, *member.columns], check=True)
+def make(file, rows):
+    """The file with so many rows; members with the same one share it."""
+    path = WORK / "data" / f"{file.stem}_{rows}.{file.form}"
+    if path.exists():
+        return path
+    part = path.with_suffix(".part")
+    if file.columns:
+        subprocess.run([WORK / "columns", str(rows), str(SEED), part, *file.columns], check=True)
+    else:
+        lines.write(part, file, rows, SEED)
+    part.rename(path)
     return path
 
 
-def job_of(member, sbc, name):
+def data_of(member, scale):
+    return {name: make(file, max(int(file.rows * scale), ROWS_MIN) if file.scales else file.rows)
+            for name, file in member.files.items()}
+
+
+def forget(paths, others, scale):
+    """Removes files that no later member reads."""
+    needed = {f"{file.stem}_{max(int(file.rows * scale), ROWS_MIN) if file.scales else file.rows}.{file.form}"
+              for other in others for file in other.files.values()}
+    for path in paths.values():
+        if path.name not in needed:
+            path.unlink(missing_ok=True)
+
+
+def job_of(member, sbc, name, *flags):
     source = WORK / f"{member.name}.sbd"
     source.write_text(member.program)
     job = WORK / f"{member.name}.{name}"
-    subprocess.run([sbc, str(source), "-o", str(job)], check=True)
+    subprocess.run([sbc, str(source), "-o", str(job), *flags], check=True)
     return job
 
 
 def run(command):
-    """Seconds and processor seconds of a program."""
-    figures = WORK / "figures"
-    done = subprocess.run([WORK / "measure", figures, "exit", *command], capture_output=True, check=False)
+    """Processor seconds, seconds and peak MiB of a program."""
+    figures = OUT / "figures"
+    try:
+        done = subprocess.run([WORK / "measure", figures, "exit", *command], capture_output=True, check=False, timeout=RUN_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        raise Fault(f"{command[0]} takes more than {RUN_SECONDS_MAX} s") from None
     seconds, peak, processor, code = figures.read_text().split()
     if int(code):
-        sys.exit(f"matrix: {command[0]} ended with {code}: {done.stderr.decode()[-400:]}")
-    return float(seconds), float(processor), int(peak) / 1024
+        raise Fault(f"{command[0]} ended with {code}: {done.stderr.decode()[-400:]}")
+    return float(processor), float(seconds), int(peak) / 1024
 
 
-def contenders(member, options, path):
-    out = WORK / "out"
-    def job(binary, name):
-        return [str(binary), f"--input={path}", f"--out={out}.{name}", "--overwrite", "--threads=2"]
-    both = {"C": [str(WORK / member.hand), str(path), f"{out}.C", *member.arguments]}
+def job_command(member, binary, paths, out, threads=2):
+    return [str(binary), *(f"--{name}={path}" for name, path in paths.items()), f"--out={out}", "--overwrite", f"--threads={threads}"]
+
+
+def hand_command(member, paths, out, binary=None):
+    return [str(binary or WORK / member.hand), *map(str, paths.values()), str(out), *member.arguments]
+
+
+class Peer:
+    """A process that does members with one of the tools."""
+
+    def __init__(self, name):
+        self.process = subprocess.Popen([str(VENV), str(HERE / "peers.py"), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=os.environ | {"BENCH_THREADS": "2", "POLARS_MAX_THREADS": "2", "NUMBA_NUM_THREADS": "2"})
+        self.version = json.loads(self.process.stdout.readline())["version"]
+
+    def run(self, member, paths, out, mode):
+        request = {"member": member.name, "paths": {n: str(p) for n, p in paths.items()}, "out": str(out), "mode": mode}
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        answer = json.loads(self.process.stdout.readline())
+        if "fault" in answer:
+            raise Fault(answer["fault"])
+        return answer["processor"], answer["seconds"], 0.0
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def same(member, name, peer):
+    """Raises where an output is not what the C program wrote."""
+    mode = member.peers_compare if peer and member.peers_compare else member.compare
+    by_hand, got = OUT / "out.C", OUT / f"out.{name}"
+    if mode == "bytes":
+        if filecmp.cmp(by_hand, got, shallow=False):
+            return
+        raise Fault("wrote other bytes than the program by hand")
+    done = subprocess.run([WORK / "compare", mode, by_hand, got], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Fault("other result than the program by hand: " + " / ".join(done.stderr.split("\n"))[:300])
+
+
+def contenders(member, options, paths, peers):
+    """What runs, by name: a function that runs it once."""
+    def program(command):
+        return lambda: run(command)
+    both = {"C": program(hand_command(member, paths, OUT / "out.C"))}
     if options.before:
-        both["before"] = job(job_of(member, options.before, "before"), "before")
-    both["sbc"] = job(job_of(member, options.sbc, "sbc"), "sbc")
+        both["before"] = program(job_command(member, job_of(member, options.before, "before"), paths, OUT / "out.before"))
+    both["sbc"] = program(job_command(member, job_of(member, options.sbc, "job"), paths, OUT / "out.sbc"))
+    for name, peer in peers.items():
+        for mode in PEERS[name]:
+            full = f"{name} {mode}" if len(PEERS[name]) > 1 else name
+            both[full] = lambda peer=peer, mode=mode, full=full: peer.run(member, paths, OUT / f"out.{full}", mode)
     return both
 
 
-def measure(member, options):
-    path = data_of(member, options.scale)
-    commands = contenders(member, options, path)
-    figures = {name: [] for name in commands}
+def keep_best_modes(turns, figures):
+    """Of the modes of one peer only the one that took least in the first round goes on."""
+    for name, modes in PEERS.items():
+        done = {mode: figures[f"{name} {mode}"] for mode in modes if f"{name} {mode}" in figures}
+        for mode in done:
+            if mode != min(done, key=done.get):
+                turns.pop(f"{name} {mode}")
+
+
+def measure(member, options, paths, peers):
+    """The least figures of each contender by its name, and why peers are not among them."""
+    turns, figures, faults = contenders(member, options, paths, peers), {}, {}
     for i in range(options.rounds):
-        for name, command in commands.items():
-            figures[name].append(run(command))
+        for name, once in list(turns.items()):
+            try:
+                figures.setdefault(name, []).append(once())
+                if i == 0:
+                    same(member, name, name.split()[0] in PEERS)
+            except Fault as fault:
+                if name in ("C", "sbc", "before"):
+                    raise Fault(f"{name}: {fault}") from None
+                faults[name] = str(fault)
+                figures.pop(name, None)
+                turns.pop(name)
         if i == 0:
-            for name in commands:
-                if not filecmp.cmp(WORK / "out.C", WORK / f"out.{name}", shallow=False):
-                    sys.exit(f"matrix: {member.name}: {name} wrote other bytes than the program by hand")
-    for name in commands:
-        (WORK / f"out.{name}").unlink()
-    path.unlink()
-    return {name: tuple(min(f[k] for f in all_of) for k in range(3)) for name, all_of in figures.items()}
+            keep_best_modes(turns, figures)
+    return {name: tuple(map(min, zip(*of))) for name, of in figures.items()}, faults
 
 
-def row_of(member, least):
-    cells = [member.name]
-    for name in least:
-        cells.append(f"{least[name][1]:.2f}")
-        cells.append(f"{least[name][0]:.2f}")
-    for name in least:
-        if name != "C":
-            cells.append(f"{100 * least['C'][1] / least[name][1]:.0f} %")
-    cells.append(f"{least['sbc'][2]:.0f}")
-    return "| " + " | ".join(cells) + " |"
+def judge(member, options, others, peers):
+    """A line of the table."""
+    paths = data_of(member, options.scale)
+    figures, faults = measure(member, options, paths, peers)
+    line = tables.Line(member, sum(path.stat().st_size for path in paths.values()), figures, faults)
+    if options.instructions:
+        line.instructions = count.a_byte(member, options, sys.modules[__name__])
+    forget(paths, others, options.scale)
+    return line
 
 
-def summary(shares):
-    """By family: the least share and the geometric mean."""
-    lines = ["", "| family | members | least share | geometric mean |", "|---|---:|---:|---:|"]
-    for family, values in shares.items():
-        mean = math.exp(sum(math.log(v) for v in values) / len(values))
-        lines.append(f"| {family} | {len(values)} | {100 * min(values):.0f} % | {100 * mean:.0f} % |")
-    return lines
+def check(chosen, options):
+    """The outputs of jobs and programs by hand on few rows."""
+    failed = 0
+    for member in chosen:
+        paths = {name: make(file, CHECK_ROWS if file.scales else file.rows) for name, file in member.files.items()}
+        try:
+            run(hand_command(member, paths, OUT / "out.C"))
+            run(job_command(member, job_of(member, options.sbc, "job", f"--target={count.TARGET}"), paths, OUT / "out.sbc"))
+            same(member, "sbc", False)
+        except (Fault, subprocess.CalledProcessError) as fault:
+            failed += 1
+            print(f"FAIL {member.name}: {fault}; run it alone: tests/bench/matrix/matrix.py --check {member.name}")
+    print(f"matrix: {len(chosen) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or not chosen else 0
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+def parse_options():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
     parser.add_argument("--scale", type=float, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sbc", default=ROOT / "zig-out" / "bin" / "sbc")
     parser.add_argument("--before")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--instructions", action="store_true")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--clang", default="clang-22", help="builds the programs by hand")
-    parser.add_argument("--table", type=Path)
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("members", nargs="*")
     options = parser.parse_args()
     chosen = [m for m in MEMBERS if not options.members or m.name.startswith(tuple(options.members))]
+    if options.check and not options.members and share.shares() > 1:
+        parts = share.shares() * CHECK_PARTS
+        chosen = chosen[share.turn() % parts::parts]
     if not chosen:
         sys.exit(f"matrix: no member begins with {' or '.join(options.members)}")
-    WORK.mkdir(parents=True, exist_ok=True)
+    return options, chosen
+
+
+def build_all(options, chosen):
+    (WORK / "data").mkdir(parents=True, exist_ok=True)
+    OUT.mkdir()
+    atexit.register(shutil.rmtree, OUT)
     build(options, "columns", HERE / "columns.c")
+    build(options, "compare", HERE.parent / "compare.c")
     build(options, "measure", HERE.parent / "measure.c")
-    for hand in {m.hand for m in chosen}:
-        build(options, hand, HERE / f"{hand}.c", f"-march=x86-64-{LEVEL}")
-    names = ["C", *(["before"] if options.before else []), "sbc"]
-    head = ["member", *(f"{n} {unit}" for n in names for unit in ("processor s", "s")),
-            *(f"share, {n}" for n in names[1:]), "MB"]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    print("\n".join(lines), flush=True)
-    shares = {}
-    for member in chosen:
-        least = measure(member, options)
-        lines.append(row_of(member, least))
-        print(lines[-1], flush=True)
-        shares.setdefault(member.family, []).append(least["C"][1] / least["sbc"][1])
-    lines += summary(shares)
-    print("\n".join(summary(shares)))
-    if options.table:
-        options.table.write_text("\n".join(lines) + "\n")
+    for hand in sorted({m.hand for m in chosen}):
+        build(options, hand, HERE / "hand" / f"{hand}.c", f"-march=x86-64-{LEVEL}")
+        if options.instructions:
+            build(options, f"{hand}.v3", HERE / "hand" / f"{hand}.c", "-march=x86-64-v3")
+
+
+def main():
+    options, chosen = parse_options()
+    build_all(options, chosen)
+    if options.check:
+        sys.exit(check(chosen, options))
+    peers = {}
+    if not options.no_peers and not options.before:
+        subprocess.run([HERE.parent / "run.sh", "--install"], check=True)
+        peers = {name: Peer(name) for name in PEERS}
+    table = tables.Table(options, {name: peer.version for name, peer in peers.items()})
+    try:
+        for i, member in enumerate(chosen):
+            print(table.add(judge(member, options, chosen[i + 1:], peers)), flush=True)
+    except Fault as fault:
+        sys.exit(f"matrix: {member.name}: {fault}")
+    finally:
+        for peer in peers.values():
+            peer.end()
+    print("\n".join(table.families()))
+    if options.write:
+        (HERE / "RESULTS.md").write_text(table.page())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 //
 // A row's key becomes bytes that compare as the row does. Buckets between sampled words are shared
 // out to the threads and sorted word by word.
-#include "../reference/scan.h"
+#include "../../reference/scan.h"
 
 enum { KEYS_MAX = 8, BUCKETS = 256, SAMPLES = 8 * BUCKETS, FEW = 24, DIGITS = 1 << 10 };
 

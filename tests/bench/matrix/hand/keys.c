@@ -1,7 +1,7 @@
 // Distinct texts and their counts by hand, in order of appearance. `keys IN OUT distinct|count`.
 // Checks nothing: the key is the first of two columns and has up to 16 bytes. Rows are shared out
 // by hash, so that each part of the table is one thread's and stays small.
-#include "../reference/scan.h"
+#include "../../reference/scan.h"
 
 enum { PARTS = 256, PART_SHIFT = 56, COUNT_DIGITS = 10, KEY_MAX = 16 };
 
