@@ -86,6 +86,15 @@ EVENTS = ('read jsonl("in") as { user: { country: str }, value: f64 }\n'
           '| group by c = user.country { n = count(), s = sum(value) }\n| write csv("-")\n')
 ORDERS = ('read csv("in", header = false) as { id: i64, name: str, zone: i64, note: str }\n'
           '| group by zone { n = count() } | write csv("-")\n')
+def of_lines(step):
+    return f'read text("in") | {step} | aggregate {{ n = count(), b = sum(byte_len(line)) }} | write csv("-")\n'
+
+
+def of_groups(group):
+    return of_lines(f'select line = find_all(line, r"[A-Za-z]([a-z0-9]+),?", {group}) | explode line')
+
+
+ALL_LINES = of_lines("where line != \"\"")
 LOWER = 'read text("in") | select h = hash(lower(line)) | aggregate { d = count_distinct(h) } | write csv("-")\n'
 CLASS, CLASSES = "[a-z0-9]+", "[a-z0-9]+|[^a-z0-9 ]"
 # Name: what is judged, what it stands beside (a program and a row each), and how many times the second it may cost.
@@ -98,6 +107,9 @@ PAIRS = {
     "alternatives": ((tokens(CLASSES), document), (tokens(CLASS), document), 1.4),
     "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.4),
     "wide_tokens": ((tokens(CLASS), lambda source, number: document(source, number, True)), (tokens(CLASS), document), 1.2),
+    "matches": ((of_lines('where matches(line, r"omega|timeout [A-Z]") or line != ""'), document), (ALL_LINES, document), 4.2),
+    "groups_of_matches": ((of_groups(1), document), (of_groups(0), document), 2),
+    "replaced_runs": ((of_lines('derive line = replace_matches(line, r"[0-9]", "##")'), document), (ALL_LINES, document), 9),
     "bytes_of_text": ((tokens(CLASS, "bytes(token)"), document), (tokens(CLASS), document), 1.02),
     "decimal_extremes": ((stations("decimal(9, 1)"), station), (stations("f64"), station), 1.15),
     "long_floats": ((stations("f64"), lambda source, number: station(source, number, 17)), (stations("f64"), station), 2.7),

@@ -1,11 +1,13 @@
 // Regex: finding matches by walking the automaton's table.
 #include "stdlib/regex/regex_match.h"
+#include "stdlib/regex/regex_starts.h"
 
 #include <string.h>
 
 // How much of a text may be walked in vain before the search changes to the program, which looks
-// at nothing twice: a constant share of the text, so that the sum stays linear.
-enum { WASTE_FREE = 512, WASTE_FACTOR = 4 };
+// at nothing twice: a constant share of the text, so that the sum stays linear. Whether there is a
+// match at all one walk says, so that less may be lost before that.
+enum { WASTE_FREE = 512, WASTE_FACTOR = 4, WASTE_ANY_FREE = 64 };
 
 typedef struct Walk {
     const uint8_t  *classes;
@@ -52,6 +54,35 @@ static bool walk_find(const SbRegex *regex, SbStr text, int64_t from) {
     return walk.next[state + walk.end_column] > walk.dead;
 }
 
+// Does a match begin at `from`? *seen: where the walk stopped.
+static bool walk_here(const SbRegex *regex, SbStr text, int64_t from, int64_t *seen) {
+    Walk walk = walk_of(regex);
+    uint32_t state = regex->table.begin[regex_before(text, from)];
+    const uint8_t *bytes = (const uint8_t *)text.ptr;
+    for (int64_t i = from; i < text.len; i++) {
+        state = walk.next[state + walk.classes[bytes[i]]];
+        if (state < walk.dead) continue;
+        *seen = i;
+        return state != walk.dead;
+    }
+    *seen = text.len;
+    return walk.next[state + walk.end_column] > walk.dead;
+}
+
+// Is there a match? The walk from each place where one may begin is short as a rule.
+static bool has_match(SbCall *call, const SbRegex *regex, SbStr text) {
+    int64_t seen, wasted = 0;
+    if (regex->flags & REGEX_ANCHORED) return walk_here(regex, text, 0, &seen);
+    if (!regex->starts.count || regex->flags & REGEX_MANY_STARTS) return walk_find(regex, text, 0);
+    RegexSearch search = regex_search_of(call, regex, text);
+    for (int64_t at = 0; (at = regex_next_start(&search, at)) < text.len; at++) {
+        if (wasted > WASTE_ANY_FREE + text.len) return walk_find(regex, text, at);
+        if (walk_here(regex, text, at, &seen)) return true;
+        wasted += seen - at;
+    }
+    return false;
+}
+
 static int32_t search_by_program(RegexSearch *search, int64_t from, SbRegexSpan *span) {
     int64_t slots[REGEX_SLOTS];
     search->backtracks = true;
@@ -66,10 +97,11 @@ int32_t regex_search(RegexSearch *search, int64_t from, SbRegexSpan *span) {
     bool table = regex->flags & REGEX_HAS_TABLE;
     if (!table || search->backtracks) return search_by_program(search, from, span);
     const uint8_t *bytes = (const uint8_t *)text.ptr;
-    bool can_be_empty = regex->flags & REGEX_CAN_BE_EMPTY;
-    for (int64_t at = from; at <= text.len; at++) {
-        if (!can_be_empty) {
-            while (at < text.len && !regex->first[bytes[at]]) at++;
+    bool anchored = regex->flags & REGEX_ANCHORED;
+    for (int64_t at = from; at <= text.len && !(anchored && at); at++) {
+        if (regex->starts.count) {
+            if (at == text.len) return SB_NULL;
+            if (!regex->first[bytes[at]]) at = regex_next_start(search, at + 1);
             if (at == text.len) return SB_NULL;
         } else if (!regex_at_edge(text, at)) {
             continue;
@@ -96,7 +128,7 @@ int32_t sb_regex_find(SbCall *call, const SbRegex *regex, SbStr text, int64_t fr
 
 int32_t sb_regex_matches(SbCall *call, SbStr text, const SbRegex *regex, bool *out) {
     if (regex->flags & REGEX_HAS_TABLE) {
-        *out = walk_find(regex, text, 0);
+        *out = has_match(call, regex, text);
         return SB_OK;
     }
     SbRegexSpan span;

@@ -16,7 +16,7 @@
 #include "runtime/abi/call.h"
 
 enum {
-    REGEX_VERSION = 3,
+    REGEX_VERSION = 4,
     REGEX_STATES_MAX = 2000,
     REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
     REGEX_INSTS_MAX = 20000,
@@ -30,6 +30,8 @@ enum : uint32_t {
     REGEX_HAS_TABLE = 1u << 0,  // The automaton is there; else only the program.
     REGEX_RUNS = 1u << 1,       // Bytes alone tell where matches are: SbRegexRuns.
     REGEX_CAN_BE_EMPTY = 1u << 2,
+    REGEX_ANCHORED = 1u << 3,   // A match begins at the start of the text or nowhere.
+    REGEX_MANY_STARTS = 1u << 4,  // Most bytes can begin a match.
 };
 
 typedef enum SbRegexBefore {  // What stands before the next byte.
@@ -87,6 +89,29 @@ typedef struct SbRegexName {
     uint32_t group;
 } SbRegexName;
 
+// What can stand at the first places of a match (stdlib/regex/regex_starts.h). A byte of ASCII is
+// in the set of place k where low[k][byte & 15] has the bit of its high half, byte >> 4. All other
+// bytes share bit 0.
+enum { REGEX_STARTS = 3 };
+
+typedef struct SbRegexStarts {
+    uint32_t count;  // Places; 0 where a match can be empty. No match has fewer bytes.
+    uint8_t  low[REGEX_STARTS][16];
+} SbRegexStarts;
+
+// Groups of a pattern in which the next byte always says which way to go ("one-pass", after RE2's
+// onepass.cc). A state is the index of its row; a row has an entry for each class of the automaton,
+// and one for the end of the match.
+typedef struct SbRegexOnepass {
+    uint32_t rows;     // Offset of SbRegexStep[]; 0: the pattern is none of these.
+    uint32_t columns;
+} SbRegexOnepass;
+
+typedef struct SbRegexStep {
+    uint32_t state;  // The row that comes next, plus 1; 0: no way.
+    uint32_t slots;  // Bit k: the place of the byte goes to slot k.
+} SbRegexStep;
+
 // A pattern like [a-z0-9]+|[^a-z0-9 ]: runs of sets, and single characters of one more set. Each
 // byte of a character tells which set the character is in, and no character is in two of them. So
 // matches are where runs of a set begin and end, and where single characters do. 64 bytes are
@@ -111,6 +136,8 @@ typedef struct SbRegex {
     uint32_t names, name_count;              // Offset of SbRegexName[].
     uint8_t  first[256];      // 1: the byte can begin a match, or a match can be empty.
     SbRegexRuns  runs;        // REGEX_RUNS
+    SbRegexStarts starts;
+    SbRegexOnepass onepass;
     SbRegexTable table;
 } SbRegex;
 

@@ -171,7 +171,35 @@ int32_t regex_backtrack(RegexSearch *search, const RegexBacktrack *run) {
     return m.failed ? SB_FAULT_TOO_LARGE : SB_NULL;
 }
 
+static void note_slots(uint32_t slots_of, int64_t at, int64_t slots[REGEX_SLOTS]) {
+    for (; slots_of; slots_of &= slots_of - 1) slots[__builtin_ctz(slots_of)] = at;
+}
+
+// By the table of one pass. False: the pattern has none.
+static bool groups_onepass(const RegexSearch *search, SbRegexSpan span,
+                           int64_t slots[REGEX_SLOTS]) {
+    const SbRegex *regex = search->regex;
+    if (!regex->onepass.rows) return false;
+    const char *base = (const char *)regex;
+    const SbRegexStep *rows = (const SbRegexStep *)(base + regex->onepass.rows), *row = rows;
+    const uint8_t *classes = (const uint8_t *)base + regex->table.classes;
+    for (uint32_t i = 0; i < 2 * regex->group_count + 2; i++) slots[i] = -1;
+    for (int64_t at = span.begin; at < span.end; at++) {
+        const SbRegexStep step = row[classes[(uint8_t)search->text.ptr[at]]];
+        if (!step.state) return false;  // Not in a match.
+        note_slots(step.slots, at, slots);
+        row = rows + step.state - 1;
+    }
+    const SbRegexStep last = row[regex->onepass.columns - 1];
+    if (!last.state) return false;
+    note_slots(last.slots, span.end, slots);
+    slots[0] = span.begin;
+    slots[1] = span.end;
+    return true;
+}
+
 int32_t regex_groups(const RegexSearch *search, SbRegexSpan span, int64_t slots[REGEX_SLOTS]) {
+    if (groups_onepass(search, span, slots)) return SB_OK;
     SbCall before = *search->call;
     RegexSearch inside = *search;
     // What could go on beyond the end did not match there, or the match would be that one.

@@ -86,14 +86,25 @@ static void put_names(SbRegex *block, const RegexTree *tree, uint32_t at) {
     }
 }
 
-static SbRegex *block_build(const RegexTree *tree, const RegexProgram *program,
-                            const RegexAutomaton *automaton) {
+// What the pattern needs beside its tree.
+typedef struct Parts {
+    const RegexProgram   *program;
+    const RegexAutomaton *automaton;  // nullptr: too large.
+    const SbRegexStep    *onepass;    // nullptr: there is none.
+    uint32_t onepass_count;
+} Parts;
+
+static SbRegex *block_build(const RegexTree *tree, const Parts *parts) {
+    const RegexProgram *program = parts->program;
+    const RegexAutomaton *automaton = parts->automaton;
     SbRegex layout = {.version = REGEX_VERSION, .bytes = aligned(sizeof layout),
                       .group_count = tree->group_count, .inst_begin = program->begin,
                       .inst_count = (uint32_t)program->inst_count,
                       .range_count = (uint32_t)program->range_count};
     note_runs(&layout, tree);
     if (regex_first_bytes(program, layout.first)) layout.flags |= REGEX_CAN_BE_EMPTY;
+    if (regex_starts_of(program, &layout.starts)) layout.flags |= REGEX_MANY_STARTS;
+    if (regex_is_anchored(program)) layout.flags |= REGEX_ANCHORED;
     layout.insts = reserve(&layout, program->inst_count * sizeof *program->insts);
     layout.ranges = reserve(&layout, program->range_count * sizeof *program->ranges);
     layout.name_count = tree->name_count;
@@ -109,6 +120,10 @@ static SbRegex *block_build(const RegexTree *tree, const RegexProgram *program,
         layout.table.classes = reserve(&layout, sizeof automaton->classes);
         layout.table.next = reserve(&layout, next_bytes);
     }
+    const size_t onepass_bytes = parts->onepass_count * sizeof *parts->onepass;
+    if (parts->onepass)
+        layout.onepass = (SbRegexOnepass){.rows = reserve(&layout, onepass_bytes),
+                                          .columns = automaton->table.columns};
     SbRegex *block = aligned_alloc(BLOCK_ALIGN, layout.bytes);
     if (!block) return nullptr;
     memset(block, 0, layout.bytes);
@@ -126,6 +141,7 @@ static SbRegex *block_build(const RegexTree *tree, const RegexProgram *program,
         memcpy(base + layout.table.classes, automaton->classes, sizeof automaton->classes);
         memcpy(base + layout.table.next, automaton->next, next_bytes);
     }
+    if (parts->onepass) memcpy(base + layout.onepass.rows, parts->onepass, onepass_bytes);
     return block;
 }
 
@@ -134,13 +150,20 @@ SbRegex *sb_regex_compile(const char *pattern, int64_t len, SbRegexError *error)
     RegexProgram program = {0};
     RegexAutomaton automaton = {0};
     SbRegex *block = nullptr;
+    SbRegexStep *onepass = nullptr;
     if (!regex_parse(&tree, pattern, len, error)) goto done;
     *error = (SbRegexError){.message = "the pattern is too large"};
     if (!regex_program_build(&program, &tree)) goto done;
-    bool table = regex_automaton_build(&automaton, &program);
-    block = block_build(&tree, &program, table ? &automaton : nullptr);
+    Parts parts = {.program = &program};
+    if (regex_automaton_build(&automaton, &program)) {
+        parts.automaton = &automaton;
+        parts.onepass = onepass = regex_onepass_build(&program, &automaton, tree.group_count,
+                                                      &parts.onepass_count);
+    }
+    block = block_build(&tree, &parts);
     if (!block) *error = (SbRegexError){.message = "out of memory"};
 done:
+    free(onepass);
     free(automaton.next);
     regex_program_free(&program);
     regex_tree_free(&tree);

@@ -12,14 +12,46 @@ typedef struct Matches {
     RegexSearch search;
     int64_t     from;  // Where to look next.
     int64_t     last;  // End of the match before.
+    // Of runs: the edges that are left of the 64 bytes from `base` on, and what they end in.
+    int64_t     base, block;  // Those after them begin at `block`.
+    RegexEdges  edges;
+    uint64_t    inside;
 } Matches;
 
 static Matches matches_of(SbCall *call, SbStr text, const SbRegex *regex) {
     return (Matches){.search = regex_search_of(call, regex, text), .last = -1};
 }
 
-static int32_t matches_next(Matches *m, SbRegexSpan *span) {
+// Looks at the next 64 bytes. False: the text ends.
+static bool edges_look(Matches *m) {
+    if (m->block >= m->search.text.len) return false;
+    m->base = m->block;
+    m->block += 64;
+    m->edges = regex_edges(m->search.regex, m->search.text, m->base, &m->inside);
+    return true;
+}
+
+static int64_t edges_take(const Matches *m, uint64_t *bits) {
+    int64_t at = m->base + (int64_t)_tzcnt_u64(*bits);
+    *bits &= *bits - 1;
+    return at;
+}
+
+// Where a run ends no bit of one that begins is left, or its end would be there too.
+[[gnu::noinline]]
+static int32_t runs_next(Matches *m, SbRegexSpan *span) {
+    while (!m->edges.begins)
+        if (!edges_look(m)) return SB_NULL;
+    span->begin = edges_take(m, &m->edges.begins);
+    bool ends = true;
+    while (!m->edges.ends && (ends = edges_look(m))) {}
+    span->end = ends ? edges_take(m, &m->edges.ends) : m->search.text.len;
+    return SB_OK;
+}
+
+static inline int32_t matches_next(Matches *m, SbRegexSpan *span) {
     SbStr text = m->search.text;
+    if (m->search.regex->flags & REGEX_RUNS) return runs_next(m, span);
     while (m->from <= text.len) {
         int32_t status = regex_search(&m->search, m->from, span);
         if (status) return status;
@@ -234,6 +266,7 @@ static int64_t reference_read(const SbRegex *regex, SbStr with, int64_t at, int6
 typedef struct Replacement {
     SbStr with;
     bool  has_groups;  // It names a group above 0.
+    bool  is_plain;    // It has no dollar.
 } Replacement;
 
 int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups) {
@@ -250,6 +283,22 @@ int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_g
         i += len - 1;
     }
     return -1;
+}
+
+// Adds text[begin, end) and `with`, which is plain.
+static bool plain_add(SbBuild *build, SbStr text, SbRegexSpan between, SbStr with) {
+    enum { WIDE = 32 };  // Of a copy, which may pass the end of both.
+    const int64_t len = between.end - between.begin;
+    char *to = sb_build_room(build, len + with.len + 2 * WIDE);
+    if (!to) return false;
+    for (int64_t i = 0; i < len; i += WIDE)
+        _mm256_storeu_si256((__m256i *)(to + i), _mm256_loadu_si256(
+            (const __m256i *)(text.ptr + between.begin + i)));
+    for (int64_t i = 0; i < with.len; i += WIDE)
+        _mm256_storeu_si256((__m256i *)(to + len + i),
+                            _mm256_loadu_si256((const __m256i *)(with.ptr + i)));
+    build->len += len + with.len;
+    return true;
 }
 
 static bool replacement_add(SbBuild *build, const Replacement *replacement, const Matches *matches,
@@ -284,6 +333,7 @@ static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
     Replacement replacement = {.with = r->with};
     if (sb_regex_replacement_fault(r->regex, r->with, &replacement.has_groups) >= 0)
         return SB_FAULT_BAD_ARGUMENT;
+    replacement.is_plain = !r->with.len || !memchr(r->with.ptr, '$', (size_t)r->with.len);
     int32_t status = SB_OK;
     Matches matches = matches_of(call, r->text, r->regex);
     SbBuild build = {.call = call};
@@ -294,8 +344,11 @@ static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
         slots[1] = span.end;
         if (replacement.has_groups) status = regex_groups(&matches.search, span, slots);
         if (status) return status;
-        bool good = sb_build_add(&build, r->text.ptr + begin, span.begin - begin) &&
-                    replacement_add(&build, &replacement, &matches, slots);
+        const SbRegexSpan between = {begin, span.begin};
+        bool good = replacement.is_plain
+                        ? plain_add(&build, r->text, between, r->with)
+                        : sb_build_add(&build, r->text.ptr + begin, span.begin - begin) &&
+                              replacement_add(&build, &replacement, &matches, slots);
         if (!good) return SB_FAULT_TOO_LARGE;
         begin = span.end;
         count++;

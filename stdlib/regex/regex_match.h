@@ -14,10 +14,13 @@ typedef struct RegexSearch {
     int64_t        wasted;   // Bytes walked beyond what matches covered.
     uint64_t      *visited;  // One bit for each (position, instruction), once backtracking began.
     bool           backtracks;
+    int64_t        block;    // Where the starts at hand were looked for; -1: nowhere yet.
+    uint32_t       starts;   // Bit i: a match may begin at block + i.
 } RegexSearch;
 
 static inline RegexSearch regex_search_of(SbCall *call, const SbRegex *regex, SbStr text) {
-    return (RegexSearch){.call = call, .regex = regex, .text = text, .end = text.len};
+    return (RegexSearch){.call = call, .regex = regex, .text = text, .end = text.len,
+                         .block = -1};
 }
 
 // The next match that begins at or after `from`: SB_OK, SB_NULL or SB_FAULT_REGEX_LIMIT.

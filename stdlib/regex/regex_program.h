@@ -31,4 +31,15 @@ bool regex_automaton_build(RegexAutomaton *automaton, const RegexProgram *progra
 // Bytes that can begin a match go to `first`; returns whether a match can be empty.
 bool regex_first_bytes(const RegexProgram *program, uint8_t first[256]);
 
+// What can stand at the first places of a match. True: most bytes can begin one.
+bool regex_starts_of(const RegexProgram *program, SbRegexStarts *starts);
+
+// Does a match begin at the start of the text or nowhere?
+bool regex_is_anchored(const RegexProgram *program);
+
+// The `count` entries of the pattern's table for groups, to be freed; nullptr: it has no groups, or
+// there are bytes after which two ways lead on.
+SbRegexStep *regex_onepass_build(const RegexProgram *program, const RegexAutomaton *automaton,
+                                 uint32_t group_count, uint32_t *count);
+
 #endif

@@ -372,11 +372,14 @@ static bool random_pattern(char *out, int depth) {
     return repeat != 1 && repeat != 4 && repeat != 6 && repeat != 7;
 }
 
-static void random_text(char *out) {
+static void random_text_of(char *out, unsigned pieces_max) {
     static const char *const pieces[] = {"a", "b", "c", "é", " ", "\n", "1", "B", "É", "_", "ab"};
     *out = 0;
-    for (unsigned i = dice(12); i; i--) strcat(out, pieces[dice(sizeof pieces / sizeof *pieces)]);
+    for (unsigned i = dice(pieces_max); i; i--)
+        strcat(out, pieces[dice(sizeof pieces / sizeof *pieces)]);
 }
+
+static void random_text(char *out) { random_text_of(out, 12); }
 
 static void compare_once(const SbRegex *regex, pcre2_code *code, const char *pattern,
                          const char *text) {
@@ -402,8 +405,58 @@ static void compare_once(const SbRegex *regex, pcre2_code *code, const char *pat
                        (long long)slots[2 * i], (long long)slots[2 * i + 1]);
         }
     }
+    bool matches = false;
+    CHECK_SAYS(sb_regex_matches(&call, str(text), regex, &matches) == SB_OK &&
+                   matches == (count >= 0),
+               "pattern '%s' text '%s': matches %d", pattern, text, matches);
     pcre2_match_data_free(data);
     sb_scratch_rewind(&call);
+}
+
+// All matches of a text, what replaces them, and the pieces between them, joined by bars.
+static void put_all(char *out, const SbRegex *regex, SbStr text, const char *with) {
+    SbList lists[2];
+    SbStr replaced = {0};
+    bool good = sb_regex_find_all(&call, text, regex, &lists[0]) == SB_OK &&
+                sb_regex_split(&call, text, regex, &lists[1]) == SB_OK &&
+                sb_regex_replace(&call, text, regex, str(with), &replaced) == SB_OK;
+    int at = sprintf(out, "%d %.*s", good, (int)replaced.len, replaced.ptr);
+    for (int k = 0; good && k < 2; k++)
+        for (int64_t i = 0; i < lists[k].len; i++) {
+            SbStr item = ((const SbStr *)lists[k].ptr)[i];
+            at += sprintf(out + at, "|%.*s", (int)item.len, item.ptr);
+        }
+    sb_scratch_rewind(&call);
+}
+
+// Starts are looked for in blocks, groups by one pass, and runs by 64 bytes: the program alone has
+// none of these.
+static void long_texts_agree_with_the_program(void) {
+    enum { PATTERNS = 1000, TEXTS = 6, PIECES = 120, ROOM = 8 * 1024 };
+    static const char *const fixed[] = {"[ab]", "[a-c]+", "[a-c]+|[^a-c ]", "aab", "(a)(b+)", "^a",
+                                        "(?i)b1", "c?(.)\\n", "\\w_[ab]", "a(b|c)*B", "[^a]B$"};
+    seed = 20261127;
+    for (size_t i = 0; i < PATTERNS && unit_failures < 10; i++) {
+        char pattern[4096] = "", text[512], table[ROOM], program[ROOM];
+        if (i < sizeof fixed / sizeof *fixed) strcpy(pattern, fixed[i]);
+        else random_pattern(pattern, 0);
+        SbRegex *regex = compiled(pattern);
+        for (int j = 0; regex && j < TEXTS; j++) {
+            static const char *const withs[] = {"", "<>", "<$0$$", "much longer than it was "};
+            const char *with = regex->group_count && dice(2) ? "($1)" : withs[dice(4)];
+            const uint32_t flags = regex->flags, rows = regex->onepass.rows;
+            random_text_of(text, PIECES);
+            put_all(table, regex, str(text), with);
+            regex->flags &= ~(REGEX_HAS_TABLE | REGEX_RUNS | REGEX_ANCHORED);
+            regex->onepass.rows = 0;
+            put_all(program, regex, str(text), with);
+            CHECK_SAYS(strcmp(table, program) == 0, "pattern '%s' text '%s' with '%s':\n%s\n%s",
+                       pattern, text, with, table, program);
+            regex->flags = flags;
+            regex->onepass.rows = rows;
+        }
+        sb_regex_free(regex);
+    }
 }
 
 static void random_patterns_agree_with_pcre2(void) {
@@ -439,6 +492,7 @@ static const UnitTest tests[] = {
     {"time_stays_linear", time_stays_linear},
     {"groups_have_names", groups_have_names},
     {"scripts_agree_with_pcre2", scripts_agree_with_pcre2},
+    {"long_texts_agree_with_the_program", long_texts_agree_with_the_program},
     {"random_patterns_agree_with_pcre2", random_patterns_agree_with_pcre2},
 };
 
