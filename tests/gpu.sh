@@ -20,6 +20,7 @@ run() {
     status=$?
     python3 tests/cuda/bench.py || status=1
     python3 tests/cuda/bench.py jobs || status=1
+    python3 tests/cuda/bench.py opening || status=1
     return $status
 }
 

@@ -83,6 +83,21 @@ static CudaValue value_at(CudaEmit *e, uint32_t member, ExprId id, CudaPlace pla
     return is;
 }
 
+// Places after the last one take its element, and zero is chosen.
+CudaValue cuda_padded(CudaEmit *e, uint32_t member, ExprId id) {
+    const Type *type = graph_at(e->plan->graph, id)->type;
+    uint32_t last = type->rank - 1, size = type->shape[last];
+    CudaPlace place = {.shape = type};
+    for (uint32_t i = 0; i < last; i++) place.at[i] = e->place.at[i];
+    Text at = e->place.at[last];
+    place.at[last] = cuda_index(e, text_format(e->arena, "%.*s < %u ? %.*s : %u", TEXT_ARG(at),
+                                               size, TEXT_ARG(at), size - 1));
+    CudaValue is = value_at(e, member, id, place);
+    is.value = text_format(e->arena, "(%.*s < %u ? %.*s : 0)", TEXT_ARG(at), size,
+                           TEXT_ARG(is.value));
+    return is;
+}
+
 // Where the elements of a node that only turns or cuts its argument come from.
 static CudaPlace moved(CudaEmit *e, const Expr *x) {
     const Graph *graph = e->plan->graph;

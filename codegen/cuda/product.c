@@ -1,8 +1,8 @@
 // Products of matrices that cuBLASLt computes: which columns go in and out, and their constants in
 // the form that the library takes.
 //
-// What a product gives stays on the GPU. Rows that come from the job have zeros after their last
-// element where the library would be slow without: it loads 16 bytes at a time.
+// What a product gives stays on the GPU. Rows that go in have zeros after their last element where
+// the library would be slow without: it loads 16 bytes at a time.
 #include "codegen/cuda/render.h"
 
 #include <string.h>
@@ -50,19 +50,20 @@ static Text bias(Arena *arena, const Graph *graph, const PlanProduct *from) {
 
 static uint32_t padded(const PlanProduct *product) {
     uint32_t together = LOAD_BYTES / (uint32_t)type_size(product->elem);
-    return product->rows > 1 ? product->k : (product->k + together - 1) / together * together;
+    return (product->k + together - 1) / together * together;
 }
 
 // The column of the left side. A temporary one is made if it is not there.
 static CudaColumn rows_of(CudaMaker *maker, uint32_t member, const PlanProduct *product) {
     const Graph *graph = maker->plan->graph;
+    uint32_t k = padded(product);
     ExprId id = product->x;
     const Expr *x = graph_at(graph, id);
     while (x->op == EXPR_COLUMN) {
         KernelItem item = plan_kernel_item(maker->plan, maker->stage, member - 1, x->index);
-        uint32_t k = padded(product);
+        bool pads = product->rows == 1 && k > product->k;
         if (!item.member)
-            return (CudaColumn){.item = item, .type = x->type, .pad = k > product->k ? k : 0};
+            return (CudaColumn){.item = item, .type = x->type, .pad = pads ? k : 0};
         member = item.member;
         id = graph_op_at(graph, maker->stage->ops[member])->project.items[item.column].expr;
         x = graph_at(graph, id);
@@ -71,15 +72,19 @@ static CudaColumn rows_of(CudaMaker *maker, uint32_t member, const PlanProduct *
     if (cuda_is_product(maker->plan, maker->stage, id, &before))
         return cuda_need_product(maker, member, id);
     return graph_is_reduction(x) ? cuda_need_temporary(maker, member, id)
-                                 : cuda_need_elements(maker, member, id);
+                                 : cuda_need_elements(maker, member, id, k);
 }
 
-static Text comment(Arena *arena, const CudaColumn *column, const CudaProduct *product) {
+// Columns stand as in arguments of kernels.
+static Text comment(Arena *arena, const CudaColumn *from, const CudaColumn *column,
+                    const CudaProduct *product) {
     const PlanProduct *of = &product->of;
-    return text_format(arena, "// product (%u.%u): %llu x %u by %u x %u of %s%s%s, by cuBLASLt\n",
-                       column->item.member, column->item.column, (unsigned long long)of->rows,
-                       product->k, product->k, of->n, cuda_type(of->elem),
-                       product->bias.len ? ", a bias" : "", of->relu ? ", none below zero" : "");
+    return text_format(arena, "// product (%u.%u) of (%u.%u): %llu x %u by %u x %u of %s%s%s, by "
+                              "cuBLASLt\n",
+                       column->item.member, column->item.column, from->item.member,
+                       from->item.column, (unsigned long long)of->rows, product->k, product->k,
+                       of->n, cuda_type(of->elem), product->bias.len ? ", a bias" : "",
+                       of->relu ? ", none below zero" : "");
 }
 
 CudaColumn cuda_need_product(CudaMaker *maker, uint32_t member, ExprId id) {
@@ -93,11 +98,11 @@ CudaColumn cuda_need_product(CudaMaker *maker, uint32_t member, ExprId id) {
     *product = (CudaProduct){0};
     cuda_is_product(maker->plan, maker->stage, id, &product->of);
     CudaColumn from = rows_of(maker, member, &product->of);
-    product->k = from.pad ? from.pad : product->of.k;
+    product->k = from.pad ? from.pad : from.type->shape[from.type->rank - 1];
     product->weights = weights(arena, graph, &product->of, product->k);
     product->bias = bias(arena, graph, &product->of);
     CudaKernel kernel = {.name = TEXT("product"), .shape = column.type, .width = 1, .turn = 1,
-                         .product = product, .text = comment(arena, &column, product)};
+                         .product = product, .text = comment(arena, &from, &column, product)};
     arena_push(arena, kernel.inputs, kernel.input_count, kernel.input_cap, from);
     arena_push(arena, kernel.outputs, kernel.output_count, kernel.output_cap, column);
     cuda_add_kernel(maker, &kernel);

@@ -134,7 +134,10 @@ static void compute_item(void *self, uint32_t m, uint32_t i, bool output) {
 // What is judged here is judged once more with the item that it stands in.
 static void compute_only(Item *to) {
     CudaEmit *e = to->e;
-    CudaValue is = cuda_value(e, e->only->item.member, (ExprId){e->only->item.column});
+    ExprId id = {e->only->item.column};
+    const Type *type = graph_at(e->plan->graph, id)->type;
+    CudaValue is = cuda_same_shape(type, e->only->type) ? cuda_value(e, e->only->item.member, id)
+                                                        : cuda_padded(e, e->only->item.member, id);
     judge(to, is.raise);
     text_buf_format(&e->body, "    y%zu = %.*s;\n", cuda_add_output(e, *e->only),
                     TEXT_ARG(is.value));
@@ -545,9 +548,20 @@ void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel) {
     arena_push(maker->arena, unit->kernels, unit->kernel_count, unit->kernel_cap, *kernel);
 }
 
-CudaColumn cuda_need_elements(CudaMaker *maker, uint32_t member, ExprId id) {
+// The tensor with a last dimension of that size.
+static const Type *with_last(Arena *arena, const Type *type, uint32_t size) {
+    Type *to = arena_new_of(arena, Type);
+    uint32_t *shape = arena_new_array(arena, uint32_t, type->rank);
+    for (uint32_t i = 0; i < type->rank; i++)
+        shape[i] = i + 1 < type->rank ? type->shape[i] : size;
+    *to = *type;
+    to->shape = shape;
+    return to;
+}
+
+CudaColumn cuda_need_elements(CudaMaker *maker, uint32_t member, ExprId id, uint32_t size) {
     CudaUnit *unit = maker->unit;
-    const Type *type = graph_at(maker->plan->graph, id)->type;
+    const Type *type = with_last(maker->arena, graph_at(maker->plan->graph, id)->type, size);
     CudaColumn column = {.item = {member, id.i}, .type = type, .temp = true};
     for (size_t i = 0; i < unit->temp_count; i++)
         if (cuda_same_column(&unit->temps[i], &column)) return column;

@@ -136,9 +136,9 @@ void cuda_print_arguments(CudaEmit *e, TextBuf *buf);
 void cuda_settle(CudaEmit *e, TextBuf *text);
 void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel);
 
-// The column of a tensor that a kernel of its own computes, element by element. Makes that kernel
-// if it is not there.
-CudaColumn cuda_need_elements(CudaMaker *maker, uint32_t member, ExprId id);
+// The column of a tensor that a kernel of its own computes, element by element, with zeros at the
+// end of its last dimension up to `size`. Makes that kernel if it is not there.
+CudaColumn cuda_need_elements(CudaMaker *maker, uint32_t member, ExprId id, uint32_t size);
 
 // ---- products (product.c) -----------------------------------------------------------------------
 
@@ -178,6 +178,8 @@ bool cuda_is_layout(const Expr *x);
 CudaValue cuda_layout(CudaEmit *e, uint32_t member, const Expr *x);
 // The value of a tensor that lists numbers: the one of the element.
 CudaValue cuda_listed(CudaEmit *e, uint32_t member, const Expr *x);
+// The value of a tensor at a place whose last dimension is longer: zero after the last element.
+CudaValue cuda_padded(CudaEmit *e, uint32_t member, ExprId id);
 // Declares a number that is no value: its name.
 Text cuda_index(CudaEmit *e, Text value);
 // Where the elements of a reshape come from that only adds or drops dimensions of 1. False: it does

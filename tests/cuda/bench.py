@@ -6,11 +6,15 @@ and launched as a job launches it (runtime/device/gpu_serve.c). All contenders o
 GPU's caches, and take turns; each figure is the median of its turns, by CUDA events. Results are compared.
 Prints one table in Markdown.
 
+bench.py opening: what a job takes to open GPUs, and what a launch takes beside its rows: constants of
+ir/plan_cost.c. Needs numpy.
+
 bench.py jobs [SHARE]: whole jobs, on the CPU and on the GPU, from npy to npy in memory: their wall time. Needs numpy
 in place of torch. SHARE of 1 takes 2,048 images and 2^26 values.
 """
 import ctypes
 import filecmp
+import json
 import os
 import re
 import statistics
@@ -21,6 +25,7 @@ import time
 from pathlib import Path
 
 import bench_groups
+import bench_products
 from device import BUILT
 from on_host import kernels_of
 from tools import Wrong, run
@@ -305,7 +310,8 @@ def run_jobs(share):
     random = numpy.random.default_rng(1)
     images, values = max(1, int(2048 * share)), max(1, int((1 << 26) * share))
     inputs = {"gb": random.integers(0, 256, (images, 224, 224, 3), dtype=numpy.uint8),
-              "ga": random.random(values, dtype=numpy.float32) * 8 - 4}
+              "ga": random.random(values, dtype=numpy.float32) * 8 - 4,
+              "gf_job": random.standard_normal((max(1, int((1 << 20) * share)), 39), dtype=numpy.float32)}
     print(f"{os.cpu_count()} processors\n\n| job | rows | CPU s | GPU s |\n|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
         folder = Path(name)
@@ -319,13 +325,43 @@ def run_jobs(share):
                 seconds[device].append(time.monotonic() - begun)
                 if done.returncode:
                     raise Wrong(f"{job} --device={device} ends with {done.returncode}: {done.stderr[:2000]}")
-            if not filecmp.cmp(folder / "cpu.npy", folder / "gpu.npy", shallow=False):
+            if job != "gf_job" and not filecmp.cmp(folder / "cpu.npy", folder / "gpu.npy", shallow=False):
                 raise Wrong(f"{job}: the GPU left other bytes")
             cpu, gpu = (statistics.median(seconds[device]) for device in ("cpu", "gpu"))
             print(f"| {job} | {len(data):,} | {cpu:.2f} | {gpu:.2f} |", flush=True)
 
 
+def run_opening():
+    """Launches of 64 KiB beside those of 4 MiB: what partitions take besides, the CPU takes too."""
+    import numpy
+    values, seconds, launches = 1 << 21, {}, {}
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
+        folder = Path(name)
+        numpy.save(folder / "one.npy", numpy.ones(1, dtype=numpy.float32))
+        numpy.save(folder / "in.npy", numpy.random.default_rng(1).random(values, dtype=numpy.float32))
+        ways = [(device, "one", "4MiB") for device in ("cpu", "gpu")] + \
+               [(device, "in", size) for device in ("cpu", "gpu") for size in ("64KiB", "4MiB")]
+        for way in ways * 5:
+            device, file, size = way
+            done = run(BUILT / "bench/ga", f"--input={folder}/{file}.npy", f"--output={folder}/out.npy", "--overwrite", "--threads=1",
+                       f"--device={device}", f"--partition={size}", "--progress=none", "--stats=json")
+            if done.returncode:
+                raise Wrong(f"ga {way} ends with {done.returncode}: {done.stderr[:2000]}")
+            figures = json.loads(done.stderr.splitlines()[-1])
+            seconds.setdefault(way, []).append(figures["seconds"])
+            launches[way] = sum(gpu["launches"] for gpu in figures.get("gpus", []))
+    took = {way: statistics.median(values) for way, values in seconds.items()}
+    few, many = ("gpu", "in", "4MiB"), ("gpu", "in", "64KiB")
+    alike = took["cpu", "in", "64KiB"] - took["cpu", "in", "4MiB"]
+    each = (took[many] - took[few] - alike) / (launches[many] - launches[few])
+    print(f"opening a GPU: {took['gpu', 'one', '4MiB'] - took['cpu', 'one', '4MiB']:.3f} s; a launch: {each * 1e6:.0f} us, by "
+          f"{launches[many]} and {launches[few]} launches in {took[many]:.3f} and {took[few]:.3f} s", flush=True)
+
+
 def main():
+    if sys.argv[1:2] == ["opening"]:
+        run_opening()
+        return
     if sys.argv[1:2] == ["jobs"]:
         run_jobs(float(sys.argv[2]) if len(sys.argv) > 2 else 1)
         return
@@ -341,8 +377,11 @@ def main():
     torch.zeros(1, device="cuda")
     driver = Driver()
     for name in sys.argv[2:] or ROWS:
-        run_row(torch, driver, name, rounds)
+        if name != "gf":
+            run_row(torch, driver, name, rounds)
         torch.cuda.empty_cache()
+    if len(sys.argv) <= 2 or "gf" in sys.argv:
+        bench_products.run_gf(torch, Program, driver, BUILT, measure, rounds)
     if len(sys.argv) <= 2:
         run_copies(torch, driver, rounds)
 

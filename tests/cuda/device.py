@@ -18,8 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import bench_products
+import products
 from rows import parse_columns, random_rows, write_rows
-from tools import HERE, ROOT, SBC, Wrong, find_nvrtc, run as command
+from tools import CLANG, HERE, ROOT, SBC, Wrong, find_nvrtc, run as command
 
 BUILT = ROOT / "build/gpu"
 COUNTS = (0, 1, 500, 20000)
@@ -70,11 +72,22 @@ def build():
     for case in cases():
         sbc(case, "-o", BUILT / "jobs" / case.stem, nvrtc=nvrtc)
         (BUILT / "jobs" / f"{case.stem}.cu").write_text(sbc(case, "--dump=cuda", nvrtc=nvrtc))
-    for program in programs():
+    (BUILT / "bench/gf.sbd").write_text(bench_products.program())
+    (BUILT / "bench/gf_job.sbd").write_text(bench_products.program("f32"))
+    for program in [*programs(), *sorted((BUILT / "bench").glob("*.sbd"))]:
         to = BUILT / "bench" / program.stem
         sbc(program, "-o", to, f"--target={target}", nvrtc=nvrtc)
         to.with_suffix(".cu").write_text(sbc(program, "--dump=cuda", nvrtc=nvrtc))
         to.with_suffix(".cubin").write_bytes(cubin_of(to))
+    (BUILT / "products").mkdir()
+    for number, (kind, sizes) in enumerate(products.NETWORKS):
+        (BUILT / f"products/{number}.sbd").write_text(products.program(kind, products.make_network(kind, sizes)[0]))
+        sbc(BUILT / f"products/{number}.sbd", "-o", BUILT / f"products/{number}", nvrtc=nvrtc)
+    device = ROOT / "runtime/device"
+    done = command(CLANG, "-std=gnu23", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{ROOT}", HERE / "product_calls.c",
+                   device / "product.c", device / "driver.c", "-o", BUILT / "product_calls.so")
+    if done.returncode:
+        raise Wrong(f"product_calls.c does not compile: {done.stderr[:2000]}")
 
 
 # ---- running ------------------------------------------------------------------------------------
@@ -99,6 +112,24 @@ def check(case, folder, count):
         if done.returncode or left != wanted or "SB8090" in done.stderr:
             raise Wrong(f"{count} rows, {' '.join(way)}: exit {done.returncode}, "
                              f"{'the same' if left == wanted else 'other'} bytes: {done.stderr[:2000]}")
+
+
+def check_products(number):
+    """Digits of products are held to f64. However rows are cut, they are the same bytes."""
+    kind, sizes = products.NETWORKS[number]
+    layers, inputs = products.make_network(kind, sizes)
+    with tempfile.TemporaryDirectory() as name:
+        folder, left = Path(name), set()
+        products.write_inputs(folder / "in.jsonl", inputs)
+        for way in (("--threads=1",), ("--threads=4", "--partition=1KiB"), ("--threads=4", "--partition=16KiB"), ("--threads=1",)):
+            done = command(BUILT / f"products/{number}", f"--input={name}/in.jsonl", f"--output={name}/out.jsonl", "--overwrite",
+                           "--progress=none", "--device=gpu", *way)
+            if done.returncode or "warning" in done.stderr:
+                raise Wrong(f"{kind} {sizes} {way}: exit {done.returncode}: {done.stderr[:2000]}")
+            left.add((folder / "out.jsonl").read_text())
+    outside = products.compare("GPU", left.pop(), inputs, layers, 1)
+    if outside or left:
+        raise Wrong(f"{kind} {sizes}: {outside} rows are far from f64, {len(left)} ways leave other bytes")
 
 
 def check_sanitized(case, folder):
@@ -140,6 +171,13 @@ def run(names):
             failed += len(wrong)
             for line in wrong:
                 print(line, flush=True)
+    for number in range(len(products.NETWORKS)) if not names or "products" in names else ():
+        try:
+            check_products(number)
+            passed += 1
+        except Wrong as wrong:
+            failed += 1
+            print(f"FAIL products: {wrong}", flush=True)
     print(f"{passed} passed, {failed} failed, {0 if sanitizer else 1} skipped")
     return 1 if failed else 0
 
