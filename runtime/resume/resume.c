@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/resume/resume.h"
 
+#include "runtime/device.h"
 #include "runtime/resume/run.h"
 
 #include <stdlib.h>
@@ -64,6 +65,24 @@ void resume_identity(const Resume *resume, Text *text) {
     add_pair(text, "--reject-limit", resume->limit_text);
 }
 
+// Digits of approx steps go by the device. Its name is known once GPUs are open.
+static void note_approx(Resume *resume, Gpu *gpu) {
+    bool some = false, none = !gpu || gpu_no_products(gpu);
+    for (uint32_t s = 0; s < resume->what->stage_count; s++) {
+        const SbKernels *kernels = resume->what->stages[s].kernels;
+        some |= kernels && kernels->approx;
+    }
+    if (some && none) snprintf(resume->approx, sizeof resume->approx, "the CPU");
+    else if (some)
+        snprintf(resume->approx, sizeof resume->approx, "%s", gpu_figures(gpu, 0).name);
+}
+
+// Files that are read, and what their rows go through.
+static void add_inputs(const Resume *resume, Text *text) {
+    input_pairs(resume->what, resume->sources, text);
+    if (resume->approx[0]) add_pair(text, "the device of approx steps", resume->approx);
+}
+
 // The first pair that differs, as a trouble of this kind.
 static bool same_pairs(const Resume *resume, Unpack *begun, const Text *now, TroubleKind kind) {
     Unpack is = {now->ptr, now->ptr + now->len, false};
@@ -97,7 +116,7 @@ bool resume_same(Resume *resume, bool inputs) {
     if (good && inputs) {
         now.len = 0;
         pairs = (Unpack){files.ptr, files.ptr + files.len, begun.bad};
-        input_pairs(resume->what, resume->sources, &now);
+        add_inputs(resume, &now);
         good = same_pairs(resume, &pairs, &now, TROUBLE_JOURNAL_INPUT);
         if (good && pairs.at < pairs.end)
             good = trouble_set(resume->trouble, TROUBLE_JOURNAL_INPUT, "%s is not there any more",
@@ -187,7 +206,7 @@ static bool write_begin(Resume *resume) {
     Text text = {0}, identity = {0}, inputs = {0};
     make_tag(resume->tag);
     resume_identity(resume, &identity);
-    input_pairs(resume->what, resume->sources, &inputs);
+    add_inputs(resume, &inputs);
     pack_string(&text, resume->tag);
     pack_bytes(&text, identity.ptr, identity.len);
     pack_bytes(&text, inputs.ptr, inputs.len);
@@ -204,6 +223,7 @@ bool resume_begin(Job *job, bool opened) {
     if (!opened && !(resume && resume->state.done)) return false;
     if (!resume) return true;
     if (!opened) trouble_clear(&job->trouble);
+    note_approx(resume, job->machine.gpu);
     if (opened && (job->resumed ? !resume_same(resume, true) : !write_begin(resume))) return false;
     if (!resume->state.done)
         return state_write(&resume->state, &resume->journal, &job->trouble);

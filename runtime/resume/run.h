@@ -122,6 +122,7 @@ struct Resume {
     const Params *params;
     const SbSetup *setup;
     const char  *limit_text;  // Of rejects.
+    char         approx[128]; // What computes steps that are approx; empty: there are none.
     Source      *sources;
     Sink        *sinks;
     SbBreakerState **breakers;
