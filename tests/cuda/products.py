@@ -146,6 +146,7 @@ def check_network(kind, sizes, nvrtc):
             raise Wrong(f"{kind} {sizes}: nothing is far enough from anything")
         jobs_without(jobs, on_cpu)
         jobs_with_faults(jobs, wanted)
+        jobs_resumed(jobs, wanted)
 
 
 def jobs_without(jobs, on_cpu):
@@ -174,6 +175,20 @@ def jobs_with_faults(jobs, wanted):
         if done.returncode != 3 or left or "error[SB8091]" not in done.stderr or "does not go on elsewhere" not in done.stderr or \
                 "SB8090" in done.stderr:
             raise Wrong(f"{settings}: exit {done.returncode}: {done.stderr[:2000]}")
+
+
+def jobs_resumed(jobs, wanted):
+    """A job that was killed goes on with the same device only."""
+    options = ("--threads=1", "--partition=1KiB", f"--resume={jobs.folder}/journal")
+    killed, _, _ = jobs.run("--device=gpu", *options, SBC_FAILPOINT="committed:3", SBC_TEST_COMMIT="1")
+    if killed.returncode != -9:
+        raise Wrong(f"the job was not killed: exit {killed.returncode}: {killed.stderr[:2000]}")
+    done, _, left = jobs.run("--device=cpu", *options)
+    if done.returncode != 1 or left or "the device of approx steps was fake device 0, sm_90 when" not in done.stderr:
+        raise Wrong(f"resumed on the CPU: exit {done.returncode}: {done.stderr[:2000]}")
+    done, rows, left = jobs.run("--device=gpu", *options)
+    if done.returncode or left != wanted or not rows:
+        raise Wrong(f"resumed: exit {done.returncode}, {rows} rows by products: {done.stderr[:2000]}")
 
 
 OTHERS = """param input: str = "in.jsonl"
