@@ -46,8 +46,23 @@ static Value emit_struct(Emit *e, Frame *frame, const Expr *x) {
     return (Value){.a = memory, .valid = x->type->nullable ? emit_i1(e, true) : nullptr};
 }
 
+// A list of constants is one, however long: stores of each would be as much code.
+static bool emit_constants(Emit *e, const Expr *x, Value *value) {
+    Const all = {.items = arena_new_array(e->arena, Const, x->arg_count + 1),
+                 .item_count = x->arg_count};
+    for (uint32_t i = 0; i < x->arg_count; i++) {
+        const Expr *item = graph_at(e->graph, x->args[i]);
+        if (item->op != EXPR_CONST) return false;
+        all.items[i] = item->value;
+    }
+    *value = emit_const(e, x->type, &all);
+    return true;
+}
+
 static Value emit_list(Emit *e, Frame *frame, const Expr *x) {
     const Type *elem = type_base(x->type)->elem;
+    Value constants;
+    if (emit_constants(e, x, &constants)) return constants;
     size_t stride = type_size(elem);
     Val memory = emit_scratch(e, frame, x->span, emit_i64(e, (int64_t)(stride * x->arg_count)));
     for (uint32_t i = 0; i < x->arg_count; i++) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench.py [ROUNDS [NAME...]]: kernels of tests/cuda/bench on a GPU, beside a copy, torch and CuPy.
+"""bench.py [ROUNDS [NAME...]]: kernels of tests/cuda/bench on a GPU, beside a copy, torch and CuPy; gf and gi.
 
 Needs build/gpu (device.py build), the CUDA driver and torch. The kernel of a program is loaded from its cubin
 and launched as a job launches it (runtime/device/gpu_serve.c). All contenders of a row work on the same memory, which is larger than the
@@ -9,7 +9,7 @@ Prints one table in Markdown.
 bench.py opening: what a job takes to open GPUs, and what a launch takes beside its rows: constants of
 ir/plan_cost.c. Needs numpy.
 
-bench.py jobs [SHARE]: whole jobs, on the CPU and on the GPU, from npy to npy in memory: their wall time. Needs numpy
+bench.py jobs [SHARE [NAME...]]: whole jobs, on the CPU and on the GPU, from npy to npy in memory: their wall time. Needs numpy
 in place of torch. SHARE of 1 takes 2,048 images and 2^26 values.
 """
 import ctypes
@@ -305,7 +305,7 @@ def run_copies(torch, driver, rounds):
 
 # ---- whole jobs -----------------------------------------------------------------------------------
 
-def run_jobs(share):
+def run_jobs(share, names):
     import numpy
     random = numpy.random.default_rng(1)
     images, values = max(1, int(2048 * share)), max(1, int((1 << 26) * share))
@@ -315,7 +315,7 @@ def run_jobs(share):
     print(f"{os.cpu_count()} processors\n\n| job | rows | CPU s | GPU s |\n|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
         folder = Path(name)
-        for job, data in inputs.items():
+        for job, data in [(job, data) for job, data in inputs.items() if not names or job in names]:
             numpy.save(folder / "in.npy", data)
             seconds = {"cpu": [], "gpu": []}
             for device in ("cpu", "gpu") * 3:
@@ -339,11 +339,11 @@ def run_opening():
         folder = Path(name)
         numpy.save(folder / "one.npy", numpy.ones(1, dtype=numpy.float32))
         numpy.save(folder / "in.npy", numpy.random.default_rng(1).random(values, dtype=numpy.float32))
-        ways = [(device, "one", "4MiB") for device in ("cpu", "gpu")] + \
-               [(device, "in", size) for device in ("cpu", "gpu") for size in ("64KiB", "4MiB")]
+        ways = [(device, "one", "4MiB", threads) for device in ("cpu", "gpu") for threads in (1, 16)] + \
+               [(device, "in", size, 1) for device in ("cpu", "gpu") for size in ("64KiB", "4MiB")]
         for way in ways * 5:
-            device, file, size = way
-            done = run(BUILT / "bench/ga", f"--input={folder}/{file}.npy", f"--output={folder}/out.npy", "--overwrite", "--threads=1",
+            device, file, size, threads = way
+            done = run(BUILT / "bench/ga", f"--input={folder}/{file}.npy", f"--output={folder}/out.npy", "--overwrite", f"--threads={threads}",
                        f"--device={device}", f"--partition={size}", "--progress=none", "--stats=json")
             if done.returncode:
                 raise Wrong(f"ga {way} ends with {done.returncode}: {done.stderr[:2000]}")
@@ -351,10 +351,11 @@ def run_opening():
             seconds.setdefault(way, []).append(figures["seconds"])
             launches[way] = sum(gpu["launches"] for gpu in figures.get("gpus", []))
     took = {way: statistics.median(values) for way, values in seconds.items()}
-    few, many = ("gpu", "in", "4MiB"), ("gpu", "in", "64KiB")
-    alike = took["cpu", "in", "64KiB"] - took["cpu", "in", "4MiB"]
+    few, many = ("gpu", "in", "4MiB", 1), ("gpu", "in", "64KiB", 1)
+    alike = took["cpu", "in", "64KiB", 1] - took["cpu", "in", "4MiB", 1]
+    opening = [took["gpu", "one", "4MiB", threads] - took["cpu", "one", "4MiB", threads] for threads in (1, 16)]
     each = (took[many] - took[few] - alike) / (launches[many] - launches[few])
-    print(f"opening a GPU: {took['gpu', 'one', '4MiB'] - took['cpu', 'one', '4MiB']:.3f} s; a launch: {each * 1e6:.0f} us, by "
+    print(f"opening a GPU: {opening[0]:.3f} s with one thread, {opening[1]:.3f} s with 16; a launch: {each * 1e6:.0f} us, by "
           f"{launches[many]} and {launches[few]} launches in {took[many]:.3f} and {took[few]:.3f} s", flush=True)
 
 
@@ -363,7 +364,7 @@ def main():
         run_opening()
         return
     if sys.argv[1:2] == ["jobs"]:
-        run_jobs(float(sys.argv[2]) if len(sys.argv) > 2 else 1)
+        run_jobs(float(sys.argv[2]) if len(sys.argv) > 2 else 1, sys.argv[3:])
         return
     try:
         import torch
@@ -377,12 +378,12 @@ def main():
     torch.zeros(1, device="cuda")
     driver = Driver()
     for name in sys.argv[2:] or ROWS:
-        if name != "gf":
+        if name in ROWS:
             run_row(torch, driver, name, rounds)
         torch.cuda.empty_cache()
     if len(sys.argv) <= 2 or "gf" in sys.argv:
         bench_products.run_gf(torch, Program, driver, BUILT, measure, rounds)
-    if len(sys.argv) <= 2:
+    if len(sys.argv) <= 2 or "gi" in sys.argv:
         run_copies(torch, driver, rounds)
 
 
