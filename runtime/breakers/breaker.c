@@ -221,16 +221,17 @@ static int32_t ensure_one(SbBreakerState *breaker) {
 
 static int32_t merge_groups(SbBreakerState *breaker, SbParallel *parallel) {
     uint32_t filled = 0, count = part_count(breaker);
+    bool repeats = false;
     SbGroups **parts = calloc(count, sizeof *parts);
     if (!parts) return SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < count; i++) {
         parts[i] = &part_of(breaker, i)->groups;
         filled += parts[i]->count > 0;
-        sb_groups_seal(parts[i]);
+        repeats |= parts[i]->state->repeats;
     }
     SbGroupsMerge merge = {breaker->what, breaker->memory, parts, count,
                            breaker->entries};
-    int32_t status = filled > 1 ? sb_groups_merge(&merge, parallel) : SB_OK;
+    int32_t status = filled > 1 || repeats ? sb_groups_merge(&merge, parallel) : SB_OK;
     free(parts);
     return status;
 }
@@ -391,7 +392,10 @@ void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks) {
 static int32_t finish_in_memory(SbBreakerState *breaker, SbParallel *parallel) {
     int32_t status = is_group(breaker) ? ensure_one(breaker) : SB_OK;
     int64_t room = 0;
-    for (uint32_t i = 0; i < part_count(breaker); i++) room += part_rows(breaker, i)->count;
+    for (uint32_t i = 0; i < part_count(breaker); i++) {
+        if (is_group(breaker)) sb_groups_seal(&part_of(breaker, i)->groups);
+        room += part_rows(breaker, i)->count;
+    }
     if (!is_group(breaker)) breaker->rows_in = room;
     breaker->runs = calloc(part_count(breaker), sizeof *breaker->runs);
     if (!open_entries(breaker, room) || !breaker->runs) return SB_FAULT_TOO_LARGE;
@@ -412,15 +416,16 @@ static bool has_spilled(const SbBreakerState *breaker) {
 // May groups be merged in memory? Once that has begun it must succeed.
 static bool fits_in_memory(const SbBreakerState *breaker) {
     // Lists of entries before and after, slots; or a list and what sorts it.
-    enum { GROUP_BYTES = 34 };
+    enum { GROUP_BYTES = 38 };
     int64_t bytes = 0;
     for (uint32_t i = 0; i < breaker->threads; i++) {
         const SbGroups *part = &breaker->parts[i].groups;
         bytes += part->count * GROUP_BYTES + 2 * sb_scratch_charged(&part->state->call);
+        bytes -= sb_groups_look_bytes(part);  // They are given back first.
     }
     for (uint32_t i = 0; i < breaker->far_count; i++)
         bytes += breaker->far[i]->part.groups.count * GROUP_BYTES;
-    return !breaker->memory->eager && sb_memory_has(breaker->memory, bytes);
+    return !breaker->memory->eager && sb_memory_has(breaker->memory, bytes > 0 ? bytes : 0);
 }
 
 bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread) {

@@ -26,14 +26,24 @@ static uint64_t *empty_slots(SbMemory *memory, int64_t count) {
     return slots;
 }
 
+// Entries that so many slots know at most. Of many slots each new page costs more than looking on.
+static int64_t room_of(int64_t slots) { return slots < SLOTS_MANY ? slots / 2 : slots / 4 * 3; }
+
+// The slots are empty from now on, and know what comes.
+static void begin_slots(SbGroups *groups, int64_t slots) {
+    struct SbGroupsState *state = groups->state;
+    groups->mask = (uint64_t)slots - 1;
+    groups->count_max = state->forgotten + room_of(slots);
+    state->looked = 0;
+    state->opened = groups->count;
+}
+
 static bool open_slots(SbGroups *groups, int64_t slots) {
     int64_t bytes = slots * (int64_t)sizeof *groups->slots;
     groups->slots = empty_slots(memory_of(groups), slots);
     if (!groups->slots) return false;
     groups->state->slot_bytes = bytes;
-    groups->mask = (uint64_t)slots - 1;
-    // Of many slots each new page costs more than looking on.
-    groups->count_max = slots < SLOTS_MANY ? slots / 2 : slots / 4 * 3;
+    begin_slots(groups, slots);
     return true;
 }
 
@@ -50,9 +60,18 @@ int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory) 
     return SB_FAULT_TOO_LARGE;
 }
 
+static void drop_list(SbGroups *groups) {
+    struct SbGroupsState *state = groups->state;
+    free(state->list);
+    sb_memory_release(memory_of(groups), state->list_bytes);
+    state->list = nullptr;
+    state->list_bytes = 0;
+}
+
 void sb_groups_seal(SbGroups *groups) {
     sb_memory_free(memory_of(groups), groups->slots, groups->state->slot_bytes);
     groups->slots = nullptr;
+    drop_list(groups);
 }
 
 void sb_groups_close(SbGroups *groups) {
@@ -76,12 +95,19 @@ static void put(SbGroups *groups, const SbEntry *entry) {
 static bool grow(SbGroups *groups) {
     enum { AHEAD = 16 };
     SbGroups before = *groups;
-    int64_t bytes = groups->state->slot_bytes, slots = (int64_t)groups->mask + 1;
-    if (!open_slots(groups, slots * (slots < 65536 ? 4 : 2))) {
+    struct SbGroupsState *state = groups->state;
+    int64_t bytes = state->slot_bytes, slots = (int64_t)groups->mask + 1;
+    int64_t forgotten = state->forgotten;
+    do slots *= slots < 65536 ? 4 : 2;
+    while (room_of(slots) <= groups->count);
+    state->forgotten = 0;
+    if (!open_slots(groups, slots)) {
         *groups = before;
+        state->forgotten = forgotten;
         return false;
     }
     sb_memory_free(memory_of(groups), before.slots, bytes);
+    drop_list(groups);
     RowSpan span = {0};
     while (sb_rows_next_span(&groups->state->rows, &span)) {
         for (int64_t i = 0; i < span.count; i++) {
@@ -94,15 +120,65 @@ static bool grow(SbGroups *groups) {
     return true;
 }
 
+// Have nearly all rows since the slots were opened made groups? States that own memory would own it
+// twice. Other processes take over tables whose keys have one entry each.
+static bool pays_to_forget(const SbGroups *groups) {
+    enum { SLOTS_FEW = 1 << 17, NEARLY_ALL = 7, OF = 8 };
+    const struct SbGroupsState *state = groups->state;
+    return groups->mask >= SLOTS_FEW - 1 && state->looked > 0 &&
+           (groups->count - state->opened) * OF >= state->looked * NEARLY_ALL &&
+           !sb_memory_shares(memory_of(groups)) && sb_scratch_charged(&state->call) == 0;
+}
+
+// Empties the slots. Charges what a list of all entries takes that they may know then: there are
+// fewer slots. False: over the limit, and nothing has changed.
+static bool forget(SbGroups *groups) {
+    enum { KNOWN_SHARE = 4 };
+    struct SbGroupsState *state = groups->state;
+    SbMemory *memory = memory_of(groups);
+    int64_t before = (int64_t)groups->mask + 1, slots = before, bytes = state->slot_bytes;
+    while (room_of(slots) < groups->count / KNOWN_SHARE) slots *= 2;
+    int64_t list = (groups->count + room_of(slots)) * (int64_t)sizeof *state->list;
+    if (!sb_memory_charge(memory, list - state->list_bytes)) return false;
+    state->list_bytes = list;
+    uint64_t *old = groups->slots;
+    int64_t forgotten = state->forgotten;
+    state->forgotten = groups->count;
+    if (slots == before) {
+        memset(old, 0, (size_t)bytes);
+        begin_slots(groups, slots);
+    } else if (open_slots(groups, slots)) {
+        sb_memory_free(memory, old, bytes);
+    } else {
+        groups->slots = old;
+        state->forgotten = forgotten;
+        return false;
+    }
+    state->repeats = true;
+    return true;
+}
+
 bool sb_groups_reserve(SbGroups *groups) {
-    return groups->count < groups->count_max || grow(groups);
+    return groups->count < groups->count_max || (pays_to_forget(groups) && forget(groups)) ||
+           grow(groups);
+}
+
+const SbEntry **sb_groups_list(SbGroups *groups) {
+    struct SbGroupsState *state = groups->state;
+    if (groups->count <= (int64_t)groups->mask) return (const SbEntry **)(void *)groups->slots;
+    if (!state->list) state->list = malloc((size_t)groups->count * sizeof *state->list);
+    return state->list;
 }
 
 // ---- relief -------------------------------------------------------------------------------------
 
+int64_t sb_groups_look_bytes(const SbGroups *groups) {
+    return (groups->slots ? groups->state->slot_bytes : 0) + groups->state->list_bytes;
+}
+
 int64_t sb_groups_bytes(const SbGroups *groups) {
     const struct SbGroupsState *state = groups->state;
-    return (groups->slots ? state->slot_bytes : 0) + sb_rows_bytes(&state->rows) +
+    return sb_groups_look_bytes(groups) + sb_rows_bytes(&state->rows) +
            sb_scratch_charged(&state->call);
 }
 
@@ -111,7 +187,10 @@ void sb_groups_clear(SbGroups *groups) {
     memset(groups->slots, 0, (size_t)state->slot_bytes);
     sb_rows_clear(&state->rows);
     sb_scratch_rewind(&state->call);
-    groups->count = 0;
+    drop_list(groups);
+    groups->count = state->forgotten = 0;
+    state->repeats = false;
+    begin_slots(groups, (int64_t)groups->mask + 1);
 }
 
 bool sb_groups_relieve(SbGroups *groups) {
@@ -249,6 +328,7 @@ static void ask_far(const SbGroups *groups, const char *records, int64_t count,
 
 void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
                    const SbWaiting *waiting) {
+    groups->state->looked += count;
     if (groups->mask < SLOTS_MANY - 1) ask_near(groups, records, count, waiting);
     else ask_far(groups, records, count, waiting);
 }
@@ -290,6 +370,9 @@ typedef struct Merge {
     uint32_t  radix_bits;
     int64_t  *begins;          // [part << radix_bits | radix]: where its entries begin in lists,
                                // and one more.
+    uint64_t *lists;           // As slots hold entries: most are no one's equal, and are not read.
+    uint32_t *lows;            // By place in lists: the lowest bits of its hash. nullptr: the entry
+                               // has to be asked.
     Table    *tables;          // By thread.
     _Atomic int32_t status;    // The first fault.
 } Merge;
@@ -319,7 +402,9 @@ static void share_out(void *arg, uint32_t part, uint32_t thread) {
     while (sb_rows_next_span(rows, &span))
         for (int64_t i = 0; i < span.count; i++) {
             const SbEntry *entry = span_entry(&span, i);
-            merge->of->lists[counts[radix_of(merge, entry)]++] = entry;
+            int64_t to = counts[radix_of(merge, entry)]++;
+            merge->lists[to] = sb_slot(entry);
+            if (merge->lows) merge->lows[to] = (uint32_t)entry->hash;
         }
 }
 
@@ -345,29 +430,51 @@ static int64_t key_text(const SbBreaker *what) {
     return -1;
 }
 
-// Entries lie anywhere, and so do slots and long texts: all are asked for before they are needed.
-// From `list` on there are so many as ASK_AHEAD, and one.
-enum { ASK_ENTRY = 8, ASK_SLOT = 16, ASK_AHEAD = 24 };
+static uint32_t low_bits(const Merge *merge, int64_t i) {
+    return merge->lows ? merge->lows[i] : (uint32_t)sb_slot_entry(merge->lists[i])->hash;
+}
 
-static void ask_ahead(const SbGroups *into, const SbEntry *const *list, int64_t text) {
-    __builtin_prefetch(list[ASK_AHEAD], 1);
-    __builtin_prefetch(&into->slots[list[ASK_SLOT]->hash & into->mask], 1);
-    const SbEntry *next = list[ASK_ENTRY], *same = first_entry(into, next->hash);
-    __builtin_prefetch(same, 1);
-    if (text < 0) return;
-    ask_text(next, text);
-    same = first_entry(into, list[ASK_ENTRY / 2]->hash);
-    if (same) ask_text(same, text);
+// Where the entry goes, if the slot is free; else one of the same tag stands there.
+static uint64_t *slot_for(const Merge *merge, const SbGroups *into, int64_t i) {
+    uint64_t slot = merge->lists[i], at = low_bits(merge, i) & into->mask;
+    while (into->slots[at] && (into->slots[at] ^ slot) & ~SB_SLOT_ADDRESS)
+        at = (at + 1) & into->mask;
+    return &into->slots[at];
+}
+
+// Entries lie anywhere, and so do long texts. Those that will be compared are asked for before.
+enum { ASK_ENTRY = 16, ASK_TEXT = 8 };
+
+static void ask_entries(const Merge *merge, const SbGroups *into, int64_t i) {
+    uint64_t other = *slot_for(merge, into, i);
+    if (!other) return;
+    ask_entry(sb_slot_entry(merge->lists[i]));
+    ask_entry(sb_slot_entry(other));
+}
+
+static void ask_texts(const Merge *merge, const SbGroups *into, int64_t i, int64_t text) {
+    uint64_t other = *slot_for(merge, into, i);
+    if (!other) return;
+    ask_text(sb_slot_entry(merge->lists[i]), text);
+    ask_text(sb_slot_entry(other), text);
 }
 
 static int32_t merge_list(const Merge *merge, SbCall *call, SbGroups *into, int64_t begin,
                           int64_t end) {
-    const SbEntry **list = merge->of->lists;
-    int64_t text = key_text(merge->of->what);
+    enum { FEW = 32 };  // Of so many one is compared: asking costs more than waiting for that one.
+    int64_t text = key_text(merge->of->what), compared = 0;
     int32_t status = SB_OK;
     for (int64_t i = begin; i < end && !status; i++) {
-        if (i + ASK_AHEAD < end) ask_ahead(into, list + i, text);
-        status = merge->of->what->merge(call, into, (SbEntry *)(uintptr_t)list[i]);
+        bool asks = compared * FEW >= i - begin;
+        if (asks && i + ASK_ENTRY < end) ask_entries(merge, into, i + ASK_ENTRY);
+        if (asks && text >= 0 && i + ASK_TEXT < end) ask_texts(merge, into, i + ASK_TEXT, text);
+        uint64_t *slot = slot_for(merge, into, i);
+        if (!*slot) {
+            *slot = merge->lists[i];
+            continue;
+        }
+        compared++;
+        status = merge->of->what->merge(call, into, sb_slot_entry(merge->lists[i]));
     }
     return status;
 }
@@ -392,9 +499,11 @@ static void merge_radix(void *arg, uint32_t radix, uint32_t thread) {
 
 int32_t sb_groups_merge(const SbGroupsMerge *of, SbParallel *parallel) {
     enum { TABLE_ENTRIES = 1 << 14 };  // Its slots fit a core's cache.
-    Merge merge = {.of = of, .parallel = parallel};
+    Merge merge = {.of = of, .parallel = parallel, .lists = (uint64_t *)(void *)of->lists};
     int64_t total = 0;
     for (uint32_t i = 0; i < of->part_count; i++) total += of->parts[i]->count;
+    int64_t low_bytes = total * (int64_t)sizeof *merge.lows;
+    merge.lows = sb_memory_pages(of->memory, low_bytes);
     while (total >> merge.radix_bits > TABLE_ENTRIES && merge.radix_bits < RADIX_BITS_MAX)
         merge.radix_bits++;
     merge.tables = calloc(parallel->threads, sizeof *merge.tables);
@@ -412,6 +521,7 @@ int32_t sb_groups_merge(const SbGroupsMerge *of, SbParallel *parallel) {
     for (uint32_t i = 0; merge.tables && i < parallel->threads; i++)
         sb_memory_free(of->memory, merge.tables[i].groups.slots,
                        merge.tables[i].room * (int64_t)sizeof(uint64_t));
+    sb_memory_free(of->memory, merge.lows, low_bytes);
     free(merge.tables);
     free(merge.begins);
     return merge.status;

@@ -19,6 +19,13 @@ struct SbGroupsState {
     SbRows  rows;       // The entries in the order of insertion, and their long texts.
     int64_t slot_bytes; // Charged for the slots.
     GroupsRelief *relief;  // nullptr: all groups stay.
+    // Of a table whose rows nearly all have keys of their own (sb_groups_reserve).
+    int64_t looked;     // Rows of batches since the slots were opened.
+    int64_t opened;     // Entries when they were opened.
+    int64_t forgotten;  // Entries that no slot knows.
+    int64_t list_bytes; // Charged for `list`.
+    const SbEntry **list;  // Made by sb_groups_list.
+    bool    repeats;    // A key may have several entries.
 };
 
 // Nonzero: over the limit; nothing is kept.
@@ -29,9 +36,17 @@ static_assert(offsetof(struct SbGroupsState, call) == 0, "generated code relies 
 static inline SbCall *sb_groups_call(SbGroups *groups) { return &groups->state->call; }
 
 int64_t sb_groups_bytes(const SbGroups *groups);
+// Of these what sb_groups_seal gives back.
+int64_t sb_groups_look_bytes(const SbGroups *groups);
 
 // Room for one more group. False: over the limit.
+// Where nearly all rows made groups of their own, the slots are emptied in place of being doubled.
+// So they stay in a core's cache, and no entry is put again. A key that comes once more gets a
+// second entry, which sb_groups_merge finds. Slots hold a quarter of the entries at least. So there
+// are few entries more than keys when most rows find their groups again.
 bool sb_groups_reserve(SbGroups *groups);
+// Room for a list of all entries. The slots mean nothing afterwards. nullptr: no memory.
+const SbEntry **sb_groups_list(SbGroups *groups);
 
 // Writes all groups and lets them go; between rows only. True where there are none.
 bool sb_groups_relieve(SbGroups *groups);

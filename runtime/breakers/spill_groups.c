@@ -29,12 +29,13 @@ static bool open_tables(SpillTables *tables, const SpillGroups *groups, uint32_t
 
 // ---- writing ------------------------------------------------------------------------------------
 
-// The slots, of which there are more than entries, are the list.
 static bool write_table(GroupsRelief *self, SbGroups *table) {
     SpillGroupsPart *part = (SpillGroupsPart *)(void *)self;
-    part->groups->used = true;
-    return spill_tables_add(&part->groups->tables, part->thread, &table->state->rows,
-                            (const SbEntry **)(void *)table->slots);
+    SpillGroups *groups = part->groups;
+    const SbEntry **list = sb_groups_list(table);
+    groups->used = true;
+    if (!list) return spill_fail(groups->spill, TROUBLE_MEMORY, "no memory to write groups");
+    return spill_tables_add(&groups->tables, part->thread, &table->state->rows, list);
 }
 
 // Runs that a journal has are those of all jobs that go on with it; those that several processes

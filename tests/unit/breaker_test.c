@@ -1,5 +1,6 @@
 #include "runtime/abi/calls.h"
 #include "runtime/breakers/breaker.h"
+#include "runtime/breakers/groups.h"
 #include "runtime/memory/slab.h"
 #include "runtime/rows/sort.h"
 #include "stdlib/hash/hash.h"
@@ -44,8 +45,12 @@ static int32_t merge_group(SbCall *call, SbGroups *into, SbEntry *entry) {
     return SB_OK;
 }
 
-static void add(SbGroups *groups, int64_t key, uint64_t order) {
+// `asks`: as a batch of one row does.
+static void add(SbGroups *groups, int64_t key, uint64_t order, bool asks) {
     uint64_t hash = sb_hash_word(1, (uint64_t)key);
+    const struct { uint64_t hash; int64_t len; } record = {hash, 0};
+    const SbWaiting waiting = {.record_bytes = sizeof record, .text_offset = -1, .len_offset = 8};
+    if (asks) sb_groups_ask(groups, &record, 1, &waiting);
     Group *group = (Group *)sb_slot_entry(*find(groups, hash, key));
     if (!group) {
         group = (Group *)sb_groups_insert(nullptr, groups, hash, order);
@@ -54,14 +59,17 @@ static void add(SbGroups *groups, int64_t key, uint64_t order) {
     group->rows++;
 }
 
-static void check_groups(int64_t keys, int64_t rows) {
+static void check_groups(int64_t keys, int64_t rows, bool asks) {
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
     SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .key_count = 1,
                       .merge = merge_group};
     SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, nullptr);
     for (int64_t i = 0; i < rows; i++)
-        add(sb_breaker_part(breaker, (uint32_t)(i / 100 % THREADS)), i * 7 % keys, (uint64_t)i);
+        add(sb_breaker_part(breaker, (uint32_t)(i / 100 % THREADS)), i * 7 % keys, (uint64_t)i,
+            asks);
+    for (uint32_t i = 0; i < THREADS; i++)  // Batches say that nearly all rows make groups.
+        CHECK(((SbGroups *)sb_breaker_part(breaker, i))->state->repeats == asks);
     CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
     int64_t count, sum = 0;
     const SbEntry *const *entries = sb_breaker_entries(breaker, &count);
@@ -77,8 +85,9 @@ static void check_groups(int64_t keys, int64_t rows) {
 }
 
 static void groups_merge_in_order(void) {
-    check_groups(11, 5000);
-    check_groups(100003, 400000);
+    check_groups(11, 5000, false);
+    check_groups(100003, 400000, false);
+    check_groups(900007, 1500000, true);
 }
 
 static void no_keys_make_one_row(void) {
