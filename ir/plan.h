@@ -138,6 +138,9 @@ typedef struct Stage {
     int64_t   timeout;     // Microseconds that a call of foreign code may take; 0: any time.
     ColumnPart columns;
     KernelPart kernels;
+    // Stages that hand rows to each other over edges have the same number, which is that of the
+    // first of them. Between two sections stands a breaker, which waits for all rows.
+    uint32_t  section;
     Text      home;        // Why its tasks run in the job itself. Empty: workers may run them.
     Text      label;       // Of the first step that it does.
 } Stage;

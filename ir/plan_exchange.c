@@ -26,6 +26,7 @@ static const char *const hands[] = {
 typedef struct Placing {
     Plan *plan;
     bool *repeats;  // By stage: its rows can be made again, if they come of files.
+    bool *limits;   // By section: a limit takes rows of it.
 } Placing;
 
 static bool waits_for_all(const Plan *plan, const Terminal *terminal) {
@@ -94,17 +95,50 @@ static const char *home_of_filler(const Placing *p, size_t index) {
     return cpus < RESOURCE_WHOLE ? because_part : nullptr;
 }
 
-static bool has_limits(const Plan *plan) {
-    bool any = false;
-    for (size_t b = 0; b < plan->breaker_count; b++) any |= plan->breakers[b].limited;
-    return any;
+// ---- sections ----
+
+static uint32_t section_of(const Plan *plan, uint32_t stage) {
+    while (plan->stages[stage].section != stage) stage = plan->stages[stage].section;
+    return stage;
 }
+
+// The stage fills or reads the breaker. `first`: by breaker, a stage that does; STAGE_NONE: none is
+// known.
+static void touch(const Plan *plan, uint32_t *first, uint32_t breaker, uint32_t stage) {
+    if (breaker >= plan->breaker_count || plan->breakers[breaker].kind != BREAK_EDGE) return;
+    if (first[breaker] == STAGE_NONE) first[breaker] = stage;
+    uint32_t one = section_of(plan, first[breaker]), other = section_of(plan, stage);
+    plan->stages[one > other ? one : other].section = one < other ? one : other;
+}
+
+static void find_sections(Placing *p) {
+    const Plan *plan = p->plan;
+    Arena *arena = plan->graph->arena;
+    uint32_t *first = arena_new_array(arena, uint32_t, plan->breaker_count + 1);
+    p->limits = arena_new_array(arena, bool, plan->stage_count + 1);
+    for (size_t b = 0; b < plan->breaker_count; b++) first[b] = STAGE_NONE;
+    for (uint32_t s = 0; s < plan->stage_count; s++) {
+        const Stage *stage = &plan->stages[s];
+        plan->stages[s].section = s;
+        if (stage->kind != STAGE_SCAN) touch(plan, first, stage->breaker, s);
+        touch(plan, first, stage->zip_breaker, s);
+        for (uint32_t t = 0; t < stage->terminal_count; t++)
+            if (!stage->terminals[t].is_sink) touch(plan, first, stage->terminals[t].index, s);
+    }
+    for (uint32_t s = 0; s < plan->stage_count; s++)
+        plan->stages[s].section = section_of(plan, s);
+    for (size_t b = 0; b < plan->breaker_count; b++)
+        if (plan->breakers[b].limited && first[b] != STAGE_NONE)
+            p->limits[plan->stages[first[b]].section] = true;
+}
+
+// ---- who may run in workers ----
 
 static Text why_home(const Placing *p, size_t index) {
     const Stage *stage = &p->plan->stages[index];
     const char *why = home_of_reader(p->plan, stage);
     if (!why) why = home_of_filler(p, index);
-    if (!why && stage->timeout == 0 && has_limits(p->plan)) why = because_limit;
+    if (!why && p->limits[stage->section]) why = because_limit;
     return why ? text_of(why) : (Text){0};
 }
 
@@ -188,7 +222,8 @@ static void say(const Plan *plan, uint32_t index) {
 
 void plan_exchange(Plan *plan, PlanOptions options) {
     (void)options;
-    Placing p = {plan, arena_new_array(plan->graph->arena, bool, plan->stage_count + 1)};
+    Placing p = {plan, arena_new_array(plan->graph->arena, bool, plan->stage_count + 1), nullptr};
+    find_sections(&p);
     for (size_t s = 0; s < plan->stage_count; s++) p.repeats[s] = is_repeatable(&p, s);
     for (size_t s = 0; s < plan->stage_count; s++) plan->stages[s].home = why_home(&p, s);
     while (stay_together(plan)) {}

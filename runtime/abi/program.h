@@ -211,6 +211,7 @@ typedef struct SbStage {
     int64_t    row_bytes;      // Bytes of a row that a task works on, about.
     const SbBatchFn *calls;    // Called for the rows of the input, batch by batch. Null: none.
     const SbKernels *kernels;  // Compute leading steps on a GPU. Null: the job has none.
+    uint32_t   section;        // The same for all stages that hand rows to each other over edges.
     SbStr      home;           // Why its tasks run in the job itself, never in workers. Empty: they
                                // may, but for what a run knows.
     uint8_t    gpu;            // Its steps are meant for a GPU: as an SbGpu says. 0: they are not.

@@ -24,7 +24,8 @@ static bool make_room(Dispatch *d, uint32_t item) {
 // The number of an item may stand for other work later: its unit or its partition tells.
 Attempt *attempt_of(Dispatch *d, const Action *action, uint32_t stage, const LivePartition *input) {
     enum : uint64_t { OF_PARTITION = UINT64_C(1) << 63 };
-    if (!d->own->workers) return nullptr;
+    // Nothing is made twice of what no worker has a hand in.
+    if (!d->own->workers || !d->plan->moves[d->what->stages[stage].section]) return nullptr;
     if (!make_room(d, action->item)) {
         dispatch_no_memory(d);
         return nullptr;

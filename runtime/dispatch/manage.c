@@ -25,8 +25,8 @@ static bool resume(Dispatch *d, Text *answer) {
 static bool has_workers(const Dispatch *d, Trouble *trouble) {
     if (d->own->workers) return true;
     trouble_set(trouble, TROUBLE_CONTROL, "the job runs its tasks itself: it has no workers");
-    return trouble_fix(trouble, "start it with --workers=N; a job with a limit, or that writes to "
-                       "standard output, has none"), false;
+    return trouble_fix(trouble, "start it with --workers=N; a job all of whose rows come to a "
+                       "limit, or to standard output, has none"), false;
 }
 
 static bool drain(Dispatch *d, int64_t number, Text *answer, Trouble *trouble) {

@@ -81,7 +81,7 @@ void exchange_print(const FlowParts *of, uint32_t threads, Text *text) {
     FlowSizes sizes = {.ledger = ENOUGH, .partition = PARTITION, .block_bytes = 1 << 20,
                        .threads = threads};
     parts.machine = &machine;
-    machine.workers = flow_job_workers(of->ask, of->edges);
+    machine.workers = flow_job_workers(of->ask);
     machine.workers.threads = machine.workers.own_threads = machine.workers.place_threads = threads;
     machine.workers.ledger = ENOUGH;
     FlowPlan *plan = malloc(sizeof *plan);

@@ -24,12 +24,32 @@ static bool has_limits(const JobAsk *ask, const Edge *edges) {
     return limited;
 }
 
-static bool may_have_workers(const JobAsk *ask, const Edge *edges) {
-    for (uint32_t s = 0; s < ask->what->sink_count; s++) {
-        SbStr path = ask->setup.sink_paths[s];
-        if (path.len == 1 && path.ptr[0] == '-') return false;
+static bool writes_to_stdout(const JobAsk *ask, uint32_t sink) {
+    SbStr path = ask->setup.sink_paths[sink];
+    return path.len == 1 && path.ptr[0] == '-';
+}
+
+// What of a job may run in workers.
+typedef struct MayRun {
+    bool any;
+    bool timed;  // Calls with a time limit.
+} MayRun;
+
+static MayRun may_run(const JobAsk *ask) {
+    const SbJob *what = ask->what;
+    bool leaves[STAGES_MAX] = {0};
+    FlowLeaving leaving = {leaves, ask->options.first_rows != INT64_MAX};
+    MayRun may = {0};
+    if (what->sink_count > STAGES_MAX) return may;
+    for (uint32_t s = 0; s < what->sink_count; s++)
+        leaves[s] = leaving.first_rows || writes_to_stdout(ask, s);
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
+        bool runs = stage->home.len == 0 && !flow_is_left(what, stage, &leaving);
+        may.any |= runs;
+        may.timed |= runs && stage->timeout > 0;
     }
-    return !has_limits(ask, edges);
+    return may;
 }
 
 bool flow_job_has_timeouts(const SbJob *what) {
@@ -38,24 +58,25 @@ bool flow_job_has_timeouts(const SbJob *what) {
     return any;
 }
 
-WorkerPlan flow_job_workers(const JobAsk *ask, const Edge *edges) {
+WorkerPlan flow_job_workers(const JobAsk *ask) {
     const WorkerKinds *wanted = &ask->options.workers;
-    bool timeouts = flow_job_has_timeouts(ask->what);
-    if (has_limits(ask, edges) || (!timeouts && !may_have_workers(ask, edges)))
-        return (WorkerPlan){0};
+    MayRun may = may_run(ask);
+    if (!may.any) return (WorkerPlan){0};
     // Foreign code is ended with its process: one is needed even if nobody asked for it.
-    bool own = timeouts && wanted->count == 0;
-    uint32_t places = timeouts ? 0 : wanted->places;
+    bool own = may.timed && wanted->count == 0;
+    uint32_t places = may.timed ? 0 : wanted->places;
     return (WorkerPlan){.count = (own ? 1 : wanted->most) + places,
                         .begins = own ? 1 : wanted->count, .places = places};
 }
 
 const char *flow_job_why_alone(const JobAsk *ask, const Edge *edges) {
-    if (has_limits(ask, edges)) return "a job with a limit runs its tasks itself";
-    if (flow_job_has_timeouts(ask->what)) return "only workers of this machine keep time limits";
-    return may_have_workers(ask, edges) ? nullptr
-                                        : "a job that writes to standard output runs its tasks "
-                                          "itself";
+    MayRun may = may_run(ask);
+    if (may.timed) return "only workers of this machine keep time limits";
+    if (may.any) return nullptr;
+    if (has_limits(ask, edges)) return "a limit counts all rows of the job";
+    for (uint32_t s = 0; s < ask->what->sink_count; s++)
+        if (writes_to_stdout(ask, s)) return "all rows of the job go to standard output";
+    return "the job runs all of its tasks itself";
 }
 
 bool flow_job_keeps(const JobAsk *ask, const Edge *edges) {
@@ -126,7 +147,9 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
                                .stub_bytes = stub_bytes(of),
                                .stubs_free = sb_memory_rest(machine->memory_whole) / 2,
                                .streams = parts->streams, .limited = parts->limited,
-                               .leaves = parts->leaves, .completes = of->resumed,
+                               .leaves = parts->leaves,
+                               .first_rows = of->ask->options.first_rows != INT64_MAX,
+                               .completes = of->resumed,
                                .workers = machine->workers.count,
                                .places = machine->workers.places,
                                .worker_cpus = machine->workers.own_threads * WHOLE,

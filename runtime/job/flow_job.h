@@ -39,10 +39,11 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
 // known before sources are open.
 bool flow_job_keeps(const JobAsk *ask, const Edge *edges);
 
-// In how many worker processes tasks of the job run. Rows that a limit may turn down are counted,
-// and made again, by the process of the job. So are those of standard output, whose reader may
-// leave; only foreign code with a time limit runs in a worker all the same.
-WorkerPlan flow_job_workers(const JobAsk *ask, const Edge *edges);
+// In how many worker processes tasks of the job run; none: no stage of it may. Rows that a limit
+// may turn down are counted, and made again, by the process of the job. So are those of standard
+// output, whose reader may leave; only foreign code with a time limit runs in a worker all the
+// same.
+WorkerPlan flow_job_workers(const JobAsk *ask);
 // Why no worker of another machine has anything to do for the job; nullptr: it has.
 const char *flow_job_why_alone(const JobAsk *ask, const Edge *edges);
 // Has foreign code of some stage a time limit?

@@ -251,7 +251,7 @@ bool memory_plan_share_out(Job *job, uint32_t threads) {
     WorkerPlan *workers = &machine->workers;
     const Options *options = &job->ask.options;
     machine->memory_total = machine->memory_whole;
-    *workers = flow_job_workers(&job->ask, job->breakers.edges);
+    *workers = flow_job_workers(&job->ask);
     if (workers->count == 0) return true;
     uint32_t own = workers->count - workers->places, cpus = options->workers.place_cpus;
     workers->own_threads = own > 0 && threads > own ? threads / own : 1;

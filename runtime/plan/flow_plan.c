@@ -181,6 +181,20 @@ static bool is_repeatable(const Maker *m, uint32_t s) {
     return good;
 }
 
+// Where only some rows are made, the process knows which that gives them to the sink. Calls with a
+// time limit are made in workers all the same, unless rows are counted.
+bool flow_is_left(const SbJob *job, const SbStage *stage, const FlowLeaving *leaving) {
+    bool any = false;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        const SbStage *other = &job->stages[s];
+        for (uint32_t t = 0; other->section == stage->section && t < other->terminal_count; t++) {
+            uint32_t terminal = other->terminals[t];
+            any |= terminal & SB_TERMINAL_SINK && leaving->sinks[terminal & ~SB_TERMINAL_SINK];
+        }
+    }
+    return any && (leaving->first_rows || stage->timeout == 0);
+}
+
 static SbStr words(const char *text) { return (SbStr){text, (int64_t)strlen(text)}; }
 
 // Why tasks of the stage run in this process. Empty: they may run in a worker, which has all that
@@ -192,16 +206,11 @@ static SbStr why_home(const Maker *m, uint32_t s) {
     if (stage->home.len > 0) return stage->home;
     if (reads_stream(m, stage)) return words("a pipe or compressed file is read once");
     if (fills && !m->repeats[s]) return words("its rows come of what is read once");
-    return (SbStr){};
-}
-
-// What a limit may turn down is counted and made again by this process. Calls that ended a worker
-// are not made again here, and others have come back.
-static bool has_limits(const Maker *m) {
-    bool any = false;
-    for (uint32_t b = 0; b < m->job->breaker_count; b++) any |= m->numbers->limited[b];
-    for (uint32_t s = 0; s < m->job->sink_count; s++) any |= m->numbers->leaves[s];
-    return any;
+    if (m->numbers->timed_only && stage->timeout == 0)
+        return words("workers only make calls with a time limit");
+    FlowLeaving leaving = {m->numbers->leaves, m->numbers->first_rows};
+    return flow_is_left(m->job, stage, &leaving) ? words("who takes its rows may leave")
+                                                 : (SbStr){};
 }
 
 // A resource that a stage of the first node demands is there, and so are all stages that demand it.
@@ -292,21 +301,21 @@ static void add_workers(Maker *m) {
     CorePlan *plan = &m->flow->plan;
     const FlowNumbers *numbers = m->numbers;
     if (numbers->workers == 0) return;
-    bool timed_only = numbers->timed_only || has_limits(m);
     plan->leads = plan->shares = true;
     plan->covered_max = numbers->covered_max;
+    memset(m->flow->moves, 0, sizeof m->flow->moves);
     for (uint32_t s = 0; s < m->job->stage_count; s++) m->repeats[s] = is_repeatable(m, s);
     for (uint32_t s = 0; s < m->job->stage_count; s++) {
         SbStr *why = &m->flow->home[s];
         *why = why_home(m, s);
-        if (why->len == 0 && timed_only && m->job->stages[s].timeout == 0)
-            *why = words("workers only make calls with a time limit");
         // What it asks for is of this machine, and here no worker has it.
         if (why->len == 0 && own_workers(numbers) == 0 && asks(plan, s))
             *why = words("no worker of this machine has what it asks for");
         plan->stages[s].home = why->len > 0;
     }
     while (stay_together(m)) {}
+    for (uint32_t s = 0; s < m->job->stage_count; s++)
+        m->flow->moves[m->job->stages[s].section] |= !plan->stages[s].home;
     for (uint32_t w = 0; w < numbers->workers; w++) {
         NodeKind one = w >= own_workers(numbers) ? one_of_places(numbers)
                        : numbers->kinds          ? one_of_kind(m, w)

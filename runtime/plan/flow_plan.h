@@ -15,6 +15,7 @@ typedef struct FlowPlan {
     CorePlan plan;
     uint32_t breakers[BREAKERS_MAX];  // Of the job, by BreakerId.
     uint32_t terminals[EDGES_MAX];    // By EdgeId: which of its producer's terminals it is.
+    bool     moves[STAGES_MAX];       // By section (SbStage.section): workers may run stages of it.
     SbStr    home[STAGES_MAX];        // By stage, with workers: why it is here. Empty: it need not.
 } FlowPlan;
 
@@ -28,6 +29,7 @@ typedef struct FlowNumbers {
     const bool *streams;  // By source: its units are cut one after the other.
     const bool *limited;  // By breaker: an edge of a limit.
     const bool *leaves;   // By sink: its reader may leave.
+    bool first_rows;      // Each of them takes so many rows, and no more.
     bool completes;       // As CorePlan's.
     uint32_t workers;     // Processes beside this one in which tasks run.
     uint32_t places;         // Of `workers`, the last ones: for those that join.
@@ -52,6 +54,14 @@ typedef enum FlowFault : uint8_t {
 
 // Fills in `flow`, which is large; a pure function.
 FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers);
+
+// Sinks that may take fewer rows than there are, by number; `first_rows`: as FlowNumbers has it.
+typedef struct FlowLeaving {
+    const bool *sinks;
+    bool        first_rows;
+} FlowLeaving;
+// Do rows of the stage come to such a sink, over edges alone? Then it runs in the job itself.
+bool flow_is_left(const SbJob *job, const SbStage *stage, const FlowLeaving *leaving);
 
 // Does the stage fill groups, and can its tasks pause between two partitions? The place of a group
 // is that of the first row of it that a thread sees. So each such task needs a lane of its own

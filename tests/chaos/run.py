@@ -32,7 +32,7 @@ SBC = os.environ.get("SBC", str(programs.ROOT / "zig-out/bin/sbc"))
 SECONDS_MAX = 60
 KEPT = pathlib.Path("/tmp/sbc-chaos")
 CRASH = re.compile(rb"^error\[SB8026\].*?^  = fix: .*?\n|^warning\[SB8026\][^\n]*\n|^ [^\n]*\n", re.M | re.S)
-NOTES = re.compile(rb"^(resume: .*|time .*|workers join at .*|worker [0-9]+ has (joined|left).*|warning\[SB8(040|063|07[0-9]|11[2-6])\].*|  = fix: .*)\n", re.M)
+NOTES = re.compile(rb"^(resume: .*|time .*|workers join at .*|worker [0-9]+ has (joined|left).*|warning\[SB8(040|063|07[0-9]|090|11[2-6])\].*|  = fix: .*)\n", re.M)
 WORKERS = (1, 2, 2, 3)
 GROUP_BYTES = 256 << 20
 HARM = {"foreign leaks": "cgroup", "foreign crashes": "marks"}
