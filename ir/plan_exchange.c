@@ -5,7 +5,8 @@
 
 static const char because_zip[] = "it pairs rows of two flows";
 static const char because_unmatched[] = "it goes along the table of a join";
-static const char because_table[] = "it looks rows up in the table of a join";
+static const char because_marks[] = "it marks rows in the table of a join";
+static const char because_table[] = "it looks rows up in a table that may be on disk";
 static const char because_apart[] = "its values lie apart from its rows";
 static const char because_timeout[] = "calls with a time limit follow finished rows";
 static const char because_both[] = "it fills what waits for all rows and hands rows on, too";
@@ -72,10 +73,23 @@ static bool lies_together(const Plan *plan, const Breaker *breaker) {
     return together;
 }
 
+// Threads of one process mark the rows of a table. Where the table is on disk the stage runs in the
+// job, which has its own share of cpus alone.
+static const char *home_of_prober(const Plan *plan, const Stage *stage) {
+    for (uint32_t n = 0; n < stage->need_count; n++) {
+        const Op *op = graph_op_at(plan->graph, plan->breakers[stage->needs[n]].op);
+        if (op->kind != OP_JOIN) continue;
+        if (op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL) return because_marks;
+        if (plan->graph->resources[stage->resources.i].custom_count > 0) return because_table;
+    }
+    return nullptr;
+}
+
 static const char *home_of_reader(const Plan *plan, const Stage *stage) {
     if (stage->zip_breaker != BREAKER_NONE) return because_zip;
     if (stage->kind == STAGE_UNMATCHED) return because_unmatched;
-    if (stage->need_count > 0) return because_table;
+    const char *why = home_of_prober(plan, stage);
+    if (why) return why;
     if (stage->kind == STAGE_SCAN || reads_edge(plan, stage)) return nullptr;
     if (!lies_together(plan, &plan->breakers[stage->breaker])) return because_apart;
     return stage->timeout > 0 ? because_timeout : nullptr;

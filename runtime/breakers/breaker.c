@@ -48,6 +48,8 @@ struct SbBreakerState {
     const SbEntry **by_number;  // Of a join whose marks a journal has: the entries, as
                                 // sb_breaker_copy_marks numbers them.
     SbTable   table;
+    uint64_t *slots;          // Of the table.
+    int64_t   slot_count;
     SbRun    *runs;           // One a part: its entries, while they are put in order.
     _Atomic bool disorder;    // A run does not ascend.
     SbSortBy  by;             // The order of the rows that come out...
@@ -93,25 +95,50 @@ static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, s
     breaker->charged -= count * (int64_t)size;
 }
 
-// Other processes may read the list, where the account has an arena. False: no memory.
-static bool open_entries(SbBreakerState *breaker, int64_t room) {
+// Other processes may read it, where the account has an arena. nullptr: no memory.
+static void *shared_alloc(SbBreakerState *breaker, int64_t bytes) {
     SbMemory *memory = breaker->memory;
-    int64_t bytes = room * (int64_t)sizeof *breaker->entries;
+    void *block = sb_memory_shares(memory) ? sb_memory_take_shared(memory, bytes)
+                                           : sb_memory_pages(memory, bytes);
+    breaker->charged += block ? bytes : 0;
+    return block;
+}
+
+static void shared_free(SbBreakerState *breaker, void *block, int64_t bytes) {
+    SbMemory *memory = breaker->memory;
+    if (!block) return;
+    if (sb_memory_shares(memory)) sb_memory_give_shared(memory, block, bytes);
+    else sb_memory_free(memory, block, bytes);
+    breaker->charged -= bytes;
+}
+
+static bool open_entries(SbBreakerState *breaker, int64_t room) {
     breaker->room = room;
-    breaker->entries = sb_memory_shares(memory) ? sb_memory_take_shared(memory, bytes)
-                                                : sb_memory_pages(memory, bytes);
-    breaker->charged += breaker->entries ? bytes : 0;
+    breaker->entries = shared_alloc(breaker, room * (int64_t)sizeof *breaker->entries);
     return breaker->entries;
 }
 
 static void close_entries(SbBreakerState *breaker) {
-    SbMemory *memory = breaker->memory;
     int64_t bytes = breaker->room * (int64_t)sizeof *breaker->entries;
-    if (!breaker->entries) return;
-    if (sb_memory_shares(memory)) sb_memory_give_shared(memory, breaker->entries, bytes);
-    else sb_memory_free(memory, breaker->entries, bytes);
-    breaker->charged -= bytes;
+    shared_free(breaker, breaker->entries, bytes);
     breaker->entries = nullptr;
+}
+
+// Of a join's table; all are empty. False: no memory.
+static bool open_slots(SbBreakerState *breaker, int64_t count) {
+    int64_t bytes = count * (int64_t)sizeof *breaker->slots;
+    breaker->slot_count = count;
+    breaker->slots = shared_alloc(breaker, bytes);
+    // Blocks of an arena have been in use before.
+    bool used = breaker->slots && sb_memory_shares(breaker->memory);
+    if (used) memset(breaker->slots, 0, (size_t)bytes);
+    return breaker->slots;
+}
+
+static void close_slots(SbBreakerState *breaker) {
+    int64_t bytes = breaker->slot_count * (int64_t)sizeof *breaker->slots;
+    shared_free(breaker, breaker->slots, bytes);
+    breaker->slots = nullptr;
 }
 
 // Rows go to disk when the memory grows short. A single group only for a journal.
@@ -178,11 +205,11 @@ void sb_breaker_close(SbBreakerState *breaker) {
     spill_join_close(breaker->join);
     spill_runs_close(&breaker->on_disk);
     close_entries(breaker);
+    close_slots(breaker);
     sb_memory_release(breaker->memory, breaker->charged);
     free(breaker->parts);
     free(breaker->runs);
     free(breaker->by_number);
-    free((void *)(uintptr_t)breaker->table.slots);
     free(breaker);
 }
 
@@ -328,12 +355,12 @@ static int32_t build_table(SbBreakerState *breaker, SbParallel *parallel) {
         .lists = charged_alloc(breaker, breaker->count, sizeof *build.lists),
     };
     int64_t slots = sb_join_table_plan(&build, parallel);
-    build.slots = charged_alloc(breaker, slots, sizeof *build.slots);
-    int32_t status = build.slots && build.lists ? sb_join_table_build(&build, parallel)
-                                                : SB_FAULT_TOO_LARGE;
+    bool good = build.lists && open_slots(breaker, slots);
+    build.slots = breaker->slots;
+    int32_t status = good ? sb_join_table_build(&build, parallel) : SB_FAULT_TOO_LARGE;
     charged_free(breaker, build.lists, breaker->count, sizeof *build.lists);
     if (status) {
-        charged_free(breaker, build.slots, slots, sizeof *build.slots);
+        close_slots(breaker);
         return status;
     }
     breaker->table = build.table;

@@ -10,17 +10,29 @@
 
 // ---- how many there are -------------------------------------------------------------------------
 
-// Other nodes are up than before: widths and capacities follow.
+// Widths and capacities follow from where stages may run.
+static void places_changed(Schedule *s) {
+    pacing_nodes(&s->pacing, &s->plan, &s->shape, &s->usable);
+    widths_judge(s);
+    share_out(s);
+}
+
+// Other nodes are up than before.
 static void nodes_changed(Schedule *s, NodeId id) {
     s->usable = (NodeCounts){0};
     for (uint32_t n = 0, k = 0, i = 0; n < s->node_count; n++, i++) {
         while (i == s->plan.nodes[k].count) i = 0, k++;
         s->usable.of[k] += node_is_usable(&s->nodes[n]);
     }
-    pacing_nodes(&s->pacing, &s->plan, &s->shape, &s->usable);
-    widths_judge(s);
-    share_out(s);
+    places_changed(s);
     touch(s, id);
+}
+
+void stages_go_home(Schedule *s, const StageSet *stages) {
+    if (s->node_count == 1 || bits_within(stages, &s->shape.home, s->words)) return;
+    shape_bring_home(&s->shape, &s->plan, stages);
+    places_changed(s);
+    for (uint32_t n = 0; n < s->node_count; n++) touch(s, (NodeId){(uint16_t)n});
 }
 
 // ---- events -------------------------------------------------------------------------------------

@@ -427,6 +427,7 @@ void on_finished(Schedule *s, const Event *event) {
     s->answers_due--;
     if (breaker->state == BREAKER_FREED) return;
     go(s, &breaker->state, BREAKER_COMPLETE);
+    if (event->home) stages_go_home(s, &s->shape.probers[event->breaker.i]);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId user = {i};
         if (set_has(&s->shape.readers[event->breaker.i], user) && !set_has(&s->over, user)) {

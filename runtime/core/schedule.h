@@ -60,7 +60,8 @@ typedef enum EventKind : uint8_t {
     EVENT_RELEASE,    // `breaker` gives `bytes` of `node` back, unasked.
     EVENT_SHRUNK,     // Answers ACTION_SHRINK: `breaker` wrote `bytes` of `node` to disk.
     EVENT_FINISHED,   // Answers ACTION_FINISH: `breaker` has `count` units of `bytes` each; or
-                      // UNITS_LATER: EVENT_UNITS says how many, for each of its readers.
+                      // UNITS_LATER: EVENT_UNITS says how many, for each of its readers. `home`:
+                      // only the first node has its table, so that stages that probe it run there.
     EVENT_FLUSHED,    // Answers ACTION_FLUSH: what tasks of `stage` that have ended on `node` put
                       // into breakers is safe, all of it.
     EVENT_FLUSH,      // What tasks of `stage` put into breakers is to be made safe now, on all
@@ -102,6 +103,7 @@ typedef struct Event {
     bool last;  // The task ends with this output.
     bool next;  // Its partition does: it goes on to the next one of its launch (EVENT_NEXT).
     bool fills, must;
+    bool home;  // Of EVENT_FINISHED.
     int64_t busy;  // Nanoseconds that the task computed since the last event of it.
 } Event;
 

@@ -420,6 +420,11 @@ static void areas_make(Shape *shape, const CorePlan *plan) {
     }
 }
 
+void shape_bring_home(Shape *shape, const CorePlan *plan, const StageSet *stages) {
+    bits_add_all(&shape->home, stages, shape->words);
+    areas_make(shape, plan);
+}
+
 // Zeroes what the plan uses: all of it has room for far more stages than most plans have.
 static void clear(Shape *shape, const CorePlan *plan) {
     size_t stages = plan->stage_count, edges = plan->edge_count, breakers = plan->breaker_count;

@@ -76,6 +76,8 @@ typedef struct Shape {
 // `staged`: stages wait for all rows of those before them, so that every edge is a spool.
 // False: the plan has too many paths, or its stages do not stand in order.
 bool shape_make(Shape *shape, const CorePlan *plan, bool staged);
+// From now on the stages run on the first node. No task of them has begun.
+void shape_bring_home(Shape *shape, const CorePlan *plan, const StageSet *stages);
 
 static inline bool stage_is_root(const CoreStage *stage) {
     return stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER || stage->kind == STAGE_ZIP;

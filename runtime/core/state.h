@@ -420,6 +420,8 @@ static inline bool node_is_usable(const NodeState *node) { return node->up && !n
 void on_node_lost(Schedule *s, const Event *event);
 void on_node_up(Schedule *s, const Event *event);
 void on_node_drain(Schedule *s, const Event *event);
+// The stages run on the first node from now on. No task of them has begun.
+void stages_go_home(Schedule *s, const StageSet *stages);
 // Drops what is paused on nodes that drain, and says which of them are idle.
 void drains_judge(Schedule *s);
 

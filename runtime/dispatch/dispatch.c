@@ -383,7 +383,7 @@ static void finish(Dispatch *d, uint32_t thread) {
     if (job->breakers.states[breaker]) sb_breaker_let_far_go(job->breakers.states[breaker]);
     account_trim(account_of(d, id));
     bool read = !skip && !d->draining;
-    dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
+    dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id, .home = far_bring_home(d, id),
                              .count = read ? UNITS_LATER : 0, .bytes = job->ask.options.partition});
 }
 

@@ -25,6 +25,15 @@ static bool finds_start(const Flow *flow, UnitsChain *start) {
     return noted || units_chain_get(&run->units, unit, start);
 }
 
+static_assert((int)ASK_TABLES_MAX == NEEDS_MAX);
+
+// They are finished, and of the breakers that the stage needs only joins have one.
+static void add_tables(const Dispatch *d, const SbStage *stage, Ask *ask) {
+    const SbTable *const *tables = d->own->job->breakers.tables;
+    for (uint32_t n = 0; n < stage->need_count; n++)
+        if (tables[stage->needs[n]]) ask->tables[n] = *tables[stage->needs[n]];
+}
+
 static void fill_ask(const Dispatch *d, const Flow *flow, Ask *ask) {
     const StageRun *run = flow->run;
     *ask = (Ask){.task = flow->id.i, .stage = run->index, .rows = flow->far_rows,
@@ -36,6 +45,7 @@ static void fill_ask(const Dispatch *d, const Flow *flow, Ask *ask) {
                  .entries = {flow->unit.entries, flow->unit.right},
                  .asks_from = flow_text_room(flow),
                  .weight = flow->into->weight, .quota = flow->into->quota};
+    add_tables(d, run->stage, ask);
     ask->starts = finds_start(flow, &ask->start);
     corrupt_ask(d, flow, ask);
 }

@@ -55,6 +55,29 @@ void far_fills_welcome(const Dispatch *d, NodeId node, Welcome *welcome) {
     welcome->first_file = spill->threads + (node.i - 1u) * welcome->lanes;
 }
 
+// ---- where stages run ---------------------------------------------------------------------------
+
+// Foreign code that this process runs cannot be ended alone.
+void far_warn_untimed(Job *job, const SbStage *stage) {
+    if (stage->timeout > 0)
+        log_warn(&job->log, TROUBLE_UNTIMED, "'%.*s' runs without its time limit",
+                 (int)stage->label.len, stage->label.ptr);
+}
+
+bool far_bring_home(Dispatch *d, BreakerId id) {
+    const SbBreakerState *breaker = d->own->breakers[d->plan->breakers[id.i]];
+    bool home = breaker && sb_breaker_join(breaker);
+    for (uint32_t s = 0; home && s < d->what->stage_count; s++) {
+        CoreStage *stage = &d->plan->plan.stages[s];
+        bool looks = false;
+        for (uint8_t n = 0; n < stage->need_count; n++) looks |= stage->needs[n].i == id.i;
+        if (!looks || stage->home) continue;
+        stage->home = true;
+        if (d->own->workers) far_warn_untimed(d->own->job, d->runs[s].stage);
+    }
+    return home;
+}
+
 // ---- who fills ----------------------------------------------------------------------------------
 
 bool far_fill_begins(Dispatch *d, Flow *flow) {

@@ -30,4 +30,10 @@ bool far_hear_flushed(Dispatch *d, NodeId node, Unpack *from);
 // The worker is lost: what it has not handed over is made again elsewhere.
 void far_fills_lose(Dispatch *d, NodeId node);
 
+// Calls of the stage with a time limit run in this process.
+void far_warn_untimed(Job *job, const SbStage *stage);
+// If a table that is finished lies on disk, stages that look rows up in it run in this process.
+// None has begun. False: it lies in memory.
+bool far_bring_home(Dispatch *d, BreakerId breaker);
+
 #endif

@@ -95,15 +95,11 @@ static Dispatch *new_dispatch(void) {
     return &whole->dispatch;
 }
 
-// Foreign code that this process runs cannot be ended alone.
 static void warn_of_timeouts(Job *job, const FlowPlan *plan) {
     const SbJob *what = job->ask.what;
     for (uint32_t s = 0; s < what->stage_count; s++) {
-        const SbStage *stage = &what->stages[s];
         bool far = job->machine.workers.count > 0 && !plan->plan.stages[s].home;
-        if (stage->timeout > 0 && !far)
-            log_warn(&job->log, TROUBLE_UNTIMED, "'%.*s' runs without its time limit",
-                     (int)stage->label.len, stage->label.ptr);
+        if (!far) far_warn_untimed(job, &what->stages[s]);
     }
 }
 

@@ -443,6 +443,7 @@ static void close_all(Serve *s) {
     arena_close(s->job->machine.memory.arena);
     arena_space_close(&s->space);
     free(s->tasks);
+    free(s->tables);
     free(s->canceled);
     free(s->runs);
     pthread_cond_destroy(&s->changed);

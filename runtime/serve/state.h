@@ -87,6 +87,7 @@ typedef struct Serve {
     bool       *canceled;    // By number of the task: no thread has taken its ASK yet.
     uint32_t    task_max;
     Fills       fills;
+    SbTable    *tables;      // By breaker: what tasks look up in. Their slots are the job's.
     Link        link;        // Numbers of messages.
     int64_t     kept;        // Bytes that the arena may keep, which are not the account's.
     pthread_t   asker;       // Waits for SIGTERM.

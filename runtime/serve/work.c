@@ -24,10 +24,26 @@ static bool make_room(Serve *s, uint32_t task) {
     return true;
 }
 
+// A table that is finished stays as it is, so that the first ASK says all. The lock is held.
+static bool take_tables(Serve *s, const SbStage *stage, const Ask *ask) {
+    const SbJob *what = s->job->ask.what;
+    if (!s->tables) s->tables = calloc(what->breaker_count + 1, sizeof *s->tables);
+    if (!s->tables) return trouble_no_memory(&s->job->trouble, "for tables");
+    for (uint32_t n = 0; n < stage->need_count; n++) {
+        uint32_t b = stage->needs[n];
+        if (!ask->tables[n].slots || s->job->breakers.tables[b]) continue;
+        s->tables[b] = ask->tables[n];
+        s->job->breakers.tables[b] = &s->tables[b];
+    }
+    return true;
+}
+
 // The lock is held. nullptr: job->trouble.
 static Served *new_task(Serve *s, const Ask *ask) {
     StageRun *run = &s->runs[ask->stage];
+    bool probes = run->stage->need_count > 0;
     if (!make_room(s, ask->task) || !inputs_open(s, run)) return nullptr;
+    if (probes && !take_tables(s, run->stage, ask)) return nullptr;
     Served *task = calloc(1, sizeof *task);
     if (!task) {
         trouble_no_memory(&s->job->trouble, "for a task");

@@ -23,7 +23,9 @@ static const SbTable no_table = {.slots = &no_slot};
 static const SpillJoin *join_of(const TaskSetup *setup, uint32_t need) {
     uint32_t breaker = setup->stage->needs[need];
     bool is_join = setup->job->breakers[breaker].kind == SB_BREAK_JOIN;
-    return is_join ? sb_breaker_join(setup->breakers[breaker]) : nullptr;
+    // A worker has no breaker of the table, which is in memory then.
+    bool here = is_join && setup->breakers && setup->breakers[breaker];
+    return here ? sb_breaker_join(setup->breakers[breaker]) : nullptr;
 }
 
 bool probe_open(Probe *probe, const TaskSetup *setup) {

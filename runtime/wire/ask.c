@@ -29,10 +29,28 @@ void wire_get_unit(Unpack *from, Unit *is) { UNIT_FIELDS(UNPACK_NUMBER) }
 #define BATCH_FIELDS(NUMBER) \
     NUMBER(batch_rows) NUMBER(sum.sum) NUMBER(sum.numbers) NUMBER(sum.bytes)
 
+#define TABLE_FIELDS(NUMBER) NUMBER(slots) NUMBER(mask) NUMBER(least) NUMBER(span)
+
+typedef struct WireTable {
+    uint64_t slots, mask, least, span;
+} WireTable;
+
+static void put_table(Text *text, const SbTable *table) {
+    WireTable wire = {(uintptr_t)table->slots, table->mask, table->least, table->span}, *is = &wire;
+    TABLE_FIELDS(PACK_NUMBER)
+}
+
+static SbTable get_table(Unpack *from) {
+    WireTable wire = {0}, *is = &wire;
+    TABLE_FIELDS(UNPACK_NUMBER)
+    return (SbTable){(const uint64_t *)(uintptr_t)is->slots, is->mask, is->least, is->span};
+}
+
 void wire_put_ask(Text *text, const SbStage *stage, const Ask *is) {
     ASK_FIELDS(PACK_NUMBER)
     for (uint32_t t = 0; t < stage->terminal_count; t++) pack_number(text, is->quota[t]);
     if (is->rows == ASK_ON) return;
+    for (uint32_t n = 0; n < stage->need_count; n++) put_table(text, &is->tables[n]);
     wire_put_unit(text, &is->unit);
     for (int side = 0; side < 2; side++)
         pack_number(text, (int64_t)(uintptr_t)is->entries[side]);
@@ -51,6 +69,8 @@ bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *is) {
     for (uint32_t t = 0; t < stage->terminal_count; t++) is->quota[t] = unpack_number(from);
     if (from->bad || is->rows > ASK_MORE) return false;
     if (is->rows == ASK_ON) return true;
+    if (stage->need_count > ASK_TABLES_MAX) return false;
+    for (uint32_t n = 0; n < stage->need_count; n++) is->tables[n] = get_table(from);
     is->unit = (Unit){0};
     wire_get_unit(from, &is->unit);
     for (int side = 0; side < 2; side++)

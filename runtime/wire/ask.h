@@ -24,6 +24,8 @@ typedef enum AskRows : uint8_t {
     ASK_MORE,   // The first of `unit`; batches of rows go on from those before.
 } AskRows;
 
+enum { ASK_TABLES_MAX = 16 };  // As NEEDS_MAX of the cores.
+
 // Numbers of a unit go over the wire. Where its text and its rows lie does not (Unit.text,
 // Unit.entries), nor what holds them.
 typedef struct Ask {
@@ -44,6 +46,8 @@ typedef struct Ask {
     int64_t   asks_from;   // As UnitBuffer's.
     int64_t   weight;      // As Partition's.
     int64_t  *quota;       // By terminal, as Partition's. The caller's room.
+    // By need of the stage: the tables of joins, which lie in the arena of the coordinator.
+    SbTable   tables[ASK_TABLES_MAX];
 } Ask;
 
 void wire_put_unit(Text *text, const Unit *unit);

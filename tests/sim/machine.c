@@ -702,7 +702,7 @@ static void happen_task(Sim *sim, TaskId id) {
 }
 
 static void happen_finished(Sim *sim, BreakerId breaker) {
-    Event event = {.kind = EVENT_FINISHED, .breaker = breaker};
+    Event event = {.kind = EVENT_FINISHED, .breaker = breaker, .home = sim_goes_home(sim, breaker)};
     for (uint16_t s = 0; s < sim->plan.stage_count; s++) {
         const CoreStage *stage = &sim->plan.stages[s];
         if (stage->kind != STAGE_READER || stage->reads.i != breaker.i) continue;

@@ -246,6 +246,8 @@ void plan_faults(Sim *sim);
 
 // ---- places.c -----------------------------------------------------------------------------------
 
+// Does the table turn out to be of the first node alone?
+bool sim_goes_home(const Sim *sim, BreakerId breaker);
 // Does the task run where its stage may, and read what it may read there?
 void check_place(Sim *sim, const Action *action);
 

@@ -18,11 +18,25 @@ static void check_load(Sim *sim, const Action *action) {
         sim_fail(sim, "a partition is loaded that is there, or not loaded from disk");
 }
 
+// The first node may lack what the stages that probe the table ask for: it stays with all, then.
+bool sim_goes_home(const Sim *sim, BreakerId breaker) {
+    const CorePlan *plan = &sim->plan;
+    bool home = sim->load->homely && breaker.i % sim->load->homely == 0;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const CoreStage *stage = &plan->stages[s];
+        bool probes = false;
+        for (uint8_t n = 0; n < stage->need_count; n++) probes |= stage->needs[n].i == breaker.i;
+        home &= !probes || plan_kind_width(plan, &plan->nodes[0], stage) > 0;
+    }
+    return home;
+}
+
 // Does the stage run on that node at all?
 static void check_node(Sim *sim, const Action *action) {
     const CoreStage *stage = &sim->plan.stages[action->stage.i];
     bool home = set_has(&schedule_shape(sim->schedule)->home, action->stage);
     bool own = stage->home || stage->kind == STAGE_SINK || stage->kind == STAGE_ZIP;
+    for (uint8_t n = 0; n < stage->need_count; n++) own |= sim_goes_home(sim, stage->needs[n]);
     if ((own && !home) || (home && action->node.i))
         sim_fail(sim, "a task that is at home runs elsewhere");
     if (sim->plan.leads && !home && !action->node.i)

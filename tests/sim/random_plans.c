@@ -289,10 +289,12 @@ void workload_random_nodes(Workload *load, uint64_t *random) {
     drop_limits(load);
     if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
     load->plan.completes = draw(random) % 4 == 0;
+    load->homely = (uint32_t)between(random, 0, 3);
 }
 
 void workload_cluster(Workload *load, uint64_t *random) {
     workload_restarted(load, random);
     add_nodes(load, random);
     if (draw(random) % 6 == 0) load->bounds = (uint32_t)between(random, 1, 5);
+    load->homely = (uint32_t)between(random, 0, 3);
 }

@@ -41,6 +41,7 @@ typedef struct Workload {
     uint32_t corrupt;  // Partitions that come to be unreadable.
     uint32_t bounds;   // From how many units on nobody wants rows, at most.
     uint32_t failing;  // One task in so many fails and is run again; 0: none.
+    uint32_t homely;   // One table in so many turns out to be of the first node alone; 0: none.
     bool timed;        // Seconds stand in `seconds`, by stage and unit; a unit is one partition.
     double seconds[TINY_STAGES][TINY_UNITS];
 } Workload;

@@ -590,8 +590,14 @@ static void what_workers_cannot_do_stays_in_the_job(void) {
     Graph *graph = graph_empty();
     sink(graph, join(graph, source(graph), source(graph), JOIN_FULL), ALL);
     Plan *plan = planned(graph, false);
-    CHECK(is_home(plan, 0, nullptr) && is_home(plan, 1, "looks rows up"));
+    CHECK(is_home(plan, 0, nullptr) && is_home(plan, 1, "marks rows"));
     CHECK(is_home(plan, 2, "along the table") && text_is(plan->breakers[0].hands, "rows"));
+    arena_free(graph->arena);
+
+    graph = graph_empty();
+    sink(graph, join(graph, source(graph), source(graph), JOIN_LEFT), ALL);
+    plan = planned(graph, false);
+    CHECK(is_home(plan, 0, nullptr) && is_home(plan, 1, nullptr));
     arena_free(graph->arena);
 
     graph = graph_empty();
