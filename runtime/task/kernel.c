@@ -18,6 +18,12 @@ void kernel_end(SbTaskState *state) {
     state->task.kernel = (SbKernelRows){0};
 }
 
+// Rows of a launch that fills groups are all counted with it, so that it is made once.
+bool kernel_is_awaited(const SbTaskState *state) {
+    const SbKernels *kernels = state->setup->stage->kernels;
+    return kernels && kernels->approx && !kernels->groups_bytes;
+}
+
 static uint32_t stage_of(const TaskSetup *setup) {
     return (uint32_t)(setup->stage - setup->job->stages);
 }

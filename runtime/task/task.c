@@ -661,9 +661,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     mark_breakers(state, thread);
     run_stage(state, thread);
     finish_partition(state);
-    // Else its rows go on, but for those that others wait for the slot of.
-    const SbKernels *kernels = state->setup->stage->kernels;
-    if (into->status != SB_STAGE_FULL || (kernels && kernels->approx)) kernel_end(state);
+    if (into->status != SB_STAGE_FULL || kernel_is_awaited(state)) kernel_end(state);
     sb_scratch_rewind(&task->call);
     into->lacks = lacks_memory(state);
     if (!into->lacks && !keep_breakers(state)) into->status = SB_STAGE_FAULT;

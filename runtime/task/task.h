@@ -65,6 +65,8 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts);
 
 // Lets go of what a GPU gave (kernel.c).
 void kernel_end(SbTaskState *state);
+// Do others wait for the slot of a task whose rows go on? They are launched for again then.
+bool kernel_is_awaited(const SbTaskState *state);
 
 // An output has got more memory, not used yet: sets task->full when the partition is large enough.
 void task_grew(SbTask *task);

@@ -228,6 +228,30 @@ def check_others(nvrtc):
                 raise Wrong(f"others: {ours} is far from {theirs}")
 
 
+GROUPS = """param input: str = "in.jsonl"
+param output: str = "out.jsonl"
+read jsonl(input) as {id: i64, h0: f32[5]}
+| on gpu with (approx = true) {
+    derive k = argmax(matmul(h0, [[1.0, 0.5, 2.0], [-1.0, 2.0, 0.5], [0.25, 1.0, -1.0], [2.0, -2.0, 1.0], [1.0, 1.0, 0.5]]))
+    group by k { n = count(), s = sum(id) }
+}
+| write jsonl(output)
+"""
+
+
+def check_groups(nvrtc):
+    """Groups by what a product gives: each row counts once, however rows are cut."""
+    rng = random.Random(8)
+    with tempfile.TemporaryDirectory() as name:
+        inputs = [[NARROWED["f32"](rng.uniform(-2, 2)) for _ in range(5)] for _ in range(2000)]
+        jobs = Jobs(Path(name), GROUPS, nvrtc, inputs)
+        done, _, wanted = jobs.run("--device=cpu")
+        for options in (("--threads=1",), ("--threads=4", "--partition=1KiB"), ("--threads=2", "--partition=1KiB", "--workers=2")):
+            done, rows, left = jobs.run("--device=gpu", *options)
+            if done.returncode or rows != len(inputs) or left != wanted:
+                raise Wrong(f"groups {options}: exit {done.returncode}, {rows} rows by products, {left}, not {wanted}: {done.stderr[:2000]}")
+
+
 def check_said(nvrtc):
     """What --explain says of products, of blocks without `approx`, and of `approx` without products."""
     layers = network("bf16", (39, 24, 16, 1), random.Random(3))
@@ -252,4 +276,5 @@ def check_products(nvrtc):
     for kind, sizes in NETWORKS[:3]:  # The others take the host long.
         check_network(kind, sizes, nvrtc)
     check_others(nvrtc)
+    check_groups(nvrtc)
     check_said(nvrtc)
