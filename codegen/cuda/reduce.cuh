@@ -94,14 +94,14 @@ template <typename T> struct SbArgMax : SbArg<T, false> {};
 // ---- a warp ------------------------------------------------------------------------------------
 
 // An item as words, which go from lane to lane. All lanes of a warp come here together.
-template <typename T> union SbWords {
+template <typename T> union SbCarried {
     T   item;
     u32 words[(sizeof(T) + 3) / 4];
-    __device__ SbWords() : words{} {}
+    __device__ SbCarried() : words{} {}
 };
 
 template <typename T> SB_FN T sb_from_above(T item, u32 by, u32 width) {
-    SbWords<T> own, out;
+    SbCarried<T> own, out;
     own.item = item;
     for (u32 i = 0; i < sizeof own.words / 4; i++)
         out.words[i] = __shfl_down_sync(0xffffffffu, own.words[i], by, width);
@@ -109,7 +109,7 @@ template <typename T> SB_FN T sb_from_above(T item, u32 by, u32 width) {
 }
 
 template <typename T> SB_FN T sb_from_first(T item, u32 width) {
-    SbWords<T> own, out;
+    SbCarried<T> own, out;
     own.item = item;
     for (u32 i = 0; i < sizeof own.words / 4; i++)
         out.words[i] = __shfl_sync(0xffffffffu, own.words[i], 0, width);
