@@ -24,8 +24,14 @@ Value check_if(Checker *checker, Scope *scope, const AstExpr *expr, const Type *
     Value condition = check_condition(checker, scope, expr->a);
     Value branches[2];
     if (!expr->b || !expr->c) return error_value(checker);
-    check_pair(checker, scope, expr->b, expr->c, want, branches);
+    Fact facts[2];
+    Scope scopes[2];
+    for (int i = 0; i < 2; i++) {
+        facts[i] = (Fact){.condition = condition.id, .held = i == 0, .written = expr->a};
+        scopes[i] = scope_knowing(scope, &facts[i]);
+    }
     const AstExpr *exprs[] = {expr->b, expr->c};
+    check_branches(checker, scopes, exprs, want, branches);
     for (int i = 0; i < 2; i++) {  // null is one of the other branch's type, not of the place's.
         const Type *other = branches[1 - i].type;
         if (exprs[i]->kind == AST_NULL && !is_null(other) && !is_error(other))
@@ -36,15 +42,38 @@ Value check_if(Checker *checker, Scope *scope, const AstExpr *expr, const Type *
     return node(checker, EXPR_IF, branches[0].type, expr->span, args, 3);
 }
 
+// The condition of an arm, and the scopes of its value and of what comes after the arm.
+typedef struct Arm {
+    Value condition;
+    Fact  held, passed;
+    Scope inside, after;
+} Arm;
+
+static Arm *check_arms(Checker *checker, Scope *scope, const AstExpr *expr) {
+    Arm *arms = arena_new_array(checker->arena, Arm, expr->arm_count + 1);
+    for (uint32_t i = 0; i < expr->arm_count; i++) {
+        const AstExpr *condition = expr->arms[i].condition;
+        Scope *at = i ? &arms[i - 1].after : scope;
+        arms[i].inside = arms[i].after = *at;
+        if (!condition) continue;
+        Value value = arms[i].condition = check_condition(checker, at, condition);
+        arms[i].held = (Fact){.condition = value.id, .held = true, .written = condition};
+        arms[i].passed = (Fact){.condition = value.id, .written = condition};
+        arms[i].inside = scope_knowing(at, &arms[i].held);
+        arms[i].after = scope_knowing(at, &arms[i].passed);
+    }
+    return arms;
+}
+
 // The type that the arms share, from those that are no bare number first.
-static const Type *arms_type(Checker *checker, Scope *scope, const AstExpr *expr) {
+static const Type *arms_type(Checker *checker, Arm *arms, const AstExpr *expr) {
     const Type *type = nullptr;
     checker->quiet++;
     for (int flexible = 0; flexible < 2; flexible++) {
         for (uint32_t i = 0; i < expr->arm_count; i++) {
             const AstExpr *value = expr->arms[i].value;
             if (!value || is_flexible(value) != flexible) continue;
-            const Type *own = check_expr(checker, scope, value, nullptr).type;
+            const Type *own = check_expr(checker, &arms[i].inside, value, nullptr).type;
             if (is_error(own)) continue;
             bool follows = flexible && type && type_is_numeric(type_base(type)) &&
                            !(type_base(type)->kind == TYPE_I64 && own->kind == TYPE_F64);
@@ -72,24 +101,22 @@ static bool arms_closed(Checker *checker, const AstExpr *expr, const Value *last
 }
 
 Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
-    const Type *type = want && !is_error(want) ? want : arms_type(checker, scope, expr);
-    if (want && type) {  // A place that wants T may still get T? and say so itself.
-        const Type *own = arms_type(checker, scope, expr);
-        if (own && own->nullable) type = type_nullable(type);
-    }
-    Value *conditions = arena_new_array(checker->arena, Value, expr->arm_count + 1);
+    Arm *arms = check_arms(checker, scope, expr);
+    const Type *own = arms_type(checker, arms, expr);
+    const Type *type = want && !is_error(want) ? want : own;
+    // A place that wants T may still get T? and say so itself.
+    if (want && type && own && own->nullable) type = type_nullable(type);
     Value *values = arena_new_array(checker->arena, Value, expr->arm_count + 1);
     bool broken = !type || is_null(type), wrong = false;
     for (uint32_t i = 0; i < expr->arm_count; i++) {
         const AstArm *arm = &expr->arms[i];
-        if (arm->condition) conditions[i] = check_condition(checker, scope, arm->condition);
         if (!type && arm->value && is_untyped(arm->value)) continue;  // Another arm is wrong.
-        values[i] = type ? check_as(checker, scope, arm->value, type)
-                         : check_expr(checker, scope, arm->value, nullptr);
+        values[i] = type ? check_as(checker, &arms[i].inside, arm->value, type)
+                         : check_expr(checker, &arms[i].inside, arm->value, nullptr);
         wrong |= is_error(values[i].type);
-        broken |= arm->condition && is_error(conditions[i].type);
+        broken |= arm->condition && is_error(arms[i].condition.type);
     }
-    const Value *last = expr->arm_count ? &conditions[expr->arm_count - 1] : nullptr;
+    const Value *last = expr->arm_count ? &arms[expr->arm_count - 1].condition : nullptr;
     broken |= !arms_closed(checker, expr, last) || wrong;
     if (broken) {
         if (type && is_null(type) && !wrong) {
@@ -101,7 +128,7 @@ Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type
     }
     Value result = values[expr->arm_count - 1];
     for (uint32_t i = expr->arm_count - 1; i-- > 0;) {
-        ExprId args[] = {conditions[i].id, values[i].id, result.id};
+        ExprId args[] = {arms[i].condition.id, values[i].id, result.id};
         result = node(checker, EXPR_IF, type, expr->span, args, 3);
     }
     return result;
@@ -118,6 +145,7 @@ static Value needless_coalesce(Checker *checker, const AstExpr *expr, Value left
 // x ?? reject
 static Value check_present(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
     Value value = check_expr(checker, scope, expr->a, want);
+    value = declared_value(checker, scope, value);
     if (is_error(value.type)) return value;
     if (is_null(value.type)) {
         Diag *diag = report(checker, DIAG_NULL_TYPE, expr->span, "null of which type?");
@@ -136,6 +164,7 @@ Value check_coalesce(Checker *checker, Scope *scope, const AstExpr *expr, const 
     if (expr->b && expr->b->kind == AST_REJECT) return check_present(checker, scope, expr, want);
     Value sides[2];
     check_pair(checker, scope, expr->a, expr->b, want, sides);
+    sides[0] = declared_value(checker, scope, sides[0]);
     if (is_error(sides[0].type) || is_error(sides[1].type)) return error_value(checker);
     if (is_null(sides[0].type)) return sides[1];
     if (!sides[0].type->nullable) return needless_coalesce(checker, expr, sides[0]);

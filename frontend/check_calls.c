@@ -88,15 +88,17 @@ static Value add_aggregate(Checker *checker, GroupBuild *group, Agg agg) {
 }
 
 // The aggregate's own arguments: constants go to `option`, the others to `args`.
-static bool aggregate_arguments(Checker *checker, GroupBuild *group, const AstExpr *call,
-                                Agg *agg) {
+static bool aggregate_arguments(Checker *checker, Scope *input, const AstExpr *call, Agg *agg) {
     size_t count;
     const Decl **decls = declarations(checker, call->name.text, true, &count);
     Arguments args;
     checker->in_aggregate = true;
-    gather_arguments(checker, group->input, call, &args);
+    gather_arguments(checker, input, call, &args);
     checker->in_aggregate = false;
-    Choice choice = choose_overload(checker, group->input, &args, decls, count);
+    // Aggregates leave out nulls themselves.
+    for (uint32_t i = 0; i < args.count; i++)
+        args.values[i] = declared_value(checker, input, args.values[i]);
+    Choice choice = choose_overload(checker, input, &args, decls, count);
     if (!choice.decl) return false;
     agg->fn = &choice.decl->agg;
     agg->type = choice.result;
@@ -112,18 +114,22 @@ Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call) {
     GroupBuild *group = scope->group;
     Agg agg = {.args = {EXPR_NONE, EXPR_NONE}, .where = EXPR_NONE, .option = EXPR_NONE,
                .span = call->span, .type = kind_type(checker, TYPE_I64)};
-    bool rows = text_is(call->name.text, "count") && call->arg_count == 0;
-    bool good = rows || aggregate_arguments(checker, group, call, &agg);
+    bool rows = text_is(call->name.text, "count") && call->arg_count == 0, good = true;
     const AstExpr *conditions[] = {group->only, call->where};
+    Scope input = *group->input;  // Where the conditions hold.
+    Fact facts[countof(conditions)];
     for (size_t i = 0; i < countof(conditions); i++) {
         if (!conditions[i]) continue;
-        Value where = check_condition(checker, group->input, conditions[i]);
+        Value where = check_condition(checker, &input, conditions[i]);
+        facts[i] = (Fact){.condition = where.id, .held = true, .written = conditions[i]};
+        input = scope_knowing(&input, &facts[i]);
         good &= !is_error(where.type);
         if (!expr_is_none(agg.where) && good)
             where = node2(checker, EXPR_AND, where.type, call->span, (Value){agg.where, where.type},
                           where);
         agg.where = where.id;
     }
+    if (!rows) good &= aggregate_arguments(checker, &input, call, &agg);
     return good ? add_aggregate(checker, group, agg) : error_value(checker);
 }
 

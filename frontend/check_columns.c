@@ -70,21 +70,6 @@ static void add_prefilter(Checker *checker, Op *source, PreFilter filter) {
     read->filters = filters;
 }
 
-static bool names_column(const AstExpr *expr, Text column) {
-    if (!expr) return false;
-    if (expr->kind == AST_NAME && text_eq(expr->name.text, column)) return true;
-    const AstExpr *parts[] = {expr->a, expr->b, expr->c};
-    for (size_t i = 0; i < countof(parts); i++)
-        if (names_column(parts[i], column)) return true;
-    for (uint32_t i = 0; i < expr->arg_count; i++)
-        if (names_column(expr->args[i].value, column)) return true;
-    for (uint32_t i = 0; i < expr->arm_count; i++)
-        if (names_column(expr->arms[i].condition, column) ||
-            names_column(expr->arms[i].value, column))
-            return true;
-    return expr->kind == AST_ERROR;  // It may stand for anything.
-}
-
 // A condition that is wrong may have meant to leave nulls out of the columns that it names.
 static Flow doubt_nulls(Checker *checker, Flow flow, const AstStep *step) {
     Scope scope = scope_of_flow(checker, flow);

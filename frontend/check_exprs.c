@@ -52,7 +52,8 @@ static Value check_field(Checker *checker, Scope *scope, const AstExpr *expr) {
     const Type *result = type->fields[index].type;
     if (base.type->nullable) result = type_nullable(result);
     Expr payload = {.op = EXPR_FIELD, .type = result, .span = expr->span, .index = (uint32_t)index};
-    return (Value){graph_expr(checker->graph, payload, &base.id, 1), result};
+    Value field = {graph_expr(checker->graph, payload, &base.id, 1), result};
+    return known_value(checker, scope, field, expr);
 }
 
 static Value check_index(Checker *checker, Scope *scope, const AstExpr *expr) {
@@ -271,7 +272,9 @@ static Value check_kind(Checker *checker, Scope *scope, const AstExpr *expr, con
     case AST_DURATION: return check_duration(checker, expr);
     case AST_STR: return str_value(checker, expr->text, expr->span);
     case AST_FSTRING: return check_fstring(checker, scope, expr);
-    case AST_NAME: return scope_name(checker, scope, expr->name, expr->span);
+    case AST_NAME:
+        return known_value(checker, scope, scope_name(checker, scope, expr->name, expr->span),
+                           expr);
     case AST_CALL: return check_call(checker, scope, expr, want);
     case AST_FIELD: return check_field(checker, scope, expr);
     case AST_INDEX: return check_index(checker, scope, expr);

@@ -130,27 +130,28 @@ static const Type *literal_want(Checker *checker, const AstExpr *literal, const 
 }
 
 // Two literals: if nothing is wanted and one is a float, both are.
-static void check_literals(Checker *checker, Scope *scope, const AstExpr *const sides[2],
+static void check_literals(Checker *checker, Scope scopes[2], const AstExpr *const sides[2],
                            const Type *want, Value out[2]) {
     if (!want) {
-        Value x = check_expr(checker, scope, sides[0], nullptr);
-        Value y = check_expr(checker, scope, sides[1], nullptr);
+        Value x = check_expr(checker, &scopes[0], sides[0], nullptr);
+        Value y = check_expr(checker, &scopes[1], sides[1], nullptr);
         if (x.type->kind != y.type->kind) want = kind_type(checker, TYPE_F64);
     }
-    for (int i = 0; i < 2; i++) out[i] = check_expr(checker, scope, sides[i], want);
+    for (int i = 0; i < 2; i++) out[i] = check_expr(checker, &scopes[i], sides[i], want);
 }
 
-void check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr *b,
-                const Type *want, Value out[2]) {
-    const AstExpr *sides[] = {a, b};
+void check_branches(Checker *checker, Scope scopes[2], const AstExpr *const sides[2],
+                    const Type *want, Value out[2]) {
+    const AstExpr *a = sides[0], *b = sides[1];
     if (is_flexible(a) && is_flexible(b)) {
-        check_literals(checker, scope, sides, want, out);
+        check_literals(checker, scopes, sides, want, out);
         return;
     }
     bool a_list = a->kind == AST_LIST && b->kind != AST_LIST;
     bool swap = (is_untyped(a) || a_list) && !is_untyped(b);  // What says its type comes first.
     const AstExpr *first = sides[swap], *second = sides[!swap];
-    Value value = check_expr(checker, scope, first, want);
+    Scope *scope = &scopes[!swap];
+    Value value = check_expr(checker, &scopes[swap], first, want);
     if (is_flexible(second)) want = literal_want(checker, second, value.type);
     else if (is_untyped(second) && !want && type_base(value.type)->kind == TYPE_LIST)
         want = type_base(value.type);
@@ -162,6 +163,13 @@ void check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr 
         return;
     }
     out[!swap] = follows ? error_value(checker) : check_expr(checker, scope, second, want);
+}
+
+void check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr *b,
+                const Type *want, Value out[2]) {
+    Scope scopes[] = {*scope, *scope};
+    const AstExpr *sides[] = {a, b};
+    check_branches(checker, scopes, sides, want, out);
 }
 
 // Arithmetic wants values: T? is an error that names `??`.
@@ -424,8 +432,10 @@ static Value check_comparison(Checker *checker, Scope *scope, const AstExpr *exp
     if (is_error(sides[0].type) || is_error(sides[1].type)) return error_value(checker);
     bool equality = expr->op == AST_OP_EQ || expr->op == AST_OP_NE;
     bool nulls = is_null(sides[0].type) || is_null(sides[1].type);
-    if (nulls && equality)
-        return null_test(checker, expr, is_null(sides[0].type) ? sides[1] : sides[0]);
+    if (nulls && equality) {
+        Value tested = is_null(sides[0].type) ? sides[1] : sides[0];
+        return null_test(checker, expr, declared_value(checker, scope, tested));
+    }
     if (!nulls && (is_tensor(sides[0].type) || is_tensor(sides[1].type))) {
         bool taken;
         Value value = tensor_comparison(checker, op_of(expr->op), expr, sides, &taken);
@@ -539,7 +549,9 @@ Value check_binary(Checker *checker, Scope *scope, const AstExpr *expr, const Ty
         return check_comparison(checker, scope, expr);
     case AST_OP_AND: case AST_OP_OR: {
         Value a = check_condition(checker, scope, expr->a);
-        Value b = check_condition(checker, scope, expr->b);
+        Fact fact = {.condition = a.id, .held = expr->op == AST_OP_AND, .written = expr->a};
+        Scope inside = scope_knowing(scope, &fact);
+        Value b = check_condition(checker, &inside, expr->b);
         return node2(checker, op_of(expr->op), kind_type(checker, TYPE_BOOL), expr->span, a, b);
     }
     case AST_OP_NEG: case AST_OP_NOT: break;

@@ -51,6 +51,14 @@ typedef enum ScopeKind {
 typedef struct GroupBuild GroupBuild;
 typedef struct WindowBuild WindowBuild;
 
+// A condition around an expression, as of a branch of `if` or on the left of an `and`.
+typedef struct Fact {
+    ExprId      condition;      // EXPR_NONE: it is wrong, and nobody knows what it says.
+    bool        held;           // True or false where the expression is judged.
+    const AstExpr *written;
+    const struct Fact *around;  // The next one outwards, or null.
+} Fact;
+
 typedef struct Scope {
     ScopeKind   kind;
     Binding    *names;
@@ -61,6 +69,7 @@ typedef struct Scope {
     const char *lost_place;    // The step after which places are lost; for the message.
     GroupBuild *group;         // SCOPE_RESULT.
     WindowBuild *window;       // SCOPE_WINDOW.
+    const Fact *known;         // The innermost condition around the expression, or null.
 } Scope;
 
 // ---- declarations ------------------------------------------------------------------------------
@@ -243,6 +252,9 @@ Value compare(Checker *checker, ExprOp op, Value a, Value b, Span span);
 // Both operands; a literal takes the type of the other one.
 void  check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr *b,
                  const Type *want, Value out[2]);
+// The same of two branches, each in a scope of its own.
+void  check_branches(Checker *checker, Scope scopes[2], const AstExpr *const sides[2],
+                     const Type *want, Value out[2]);
 
 Value check_if(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
 Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
@@ -252,6 +264,15 @@ Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type
 void  narrow_flow(Checker *checker, Flow *flow, ExprId pred);
 // A value that is known to be there, as T.
 Value present_value(Checker *checker, Value value, Text name, Span span);
+// The scope of what is judged only where a condition is `fact->held`. `fact` outlives the scope.
+Scope scope_knowing(const Scope *scope, Fact *fact);
+// A column, parameter or field as T, if its null is left out by what the scope knows. `written`
+// names it.
+Value known_value(Checker *checker, const Scope *scope, Value value, const AstExpr *written);
+// What known_value made a T, as the T? that it was; other values as they are.
+Value declared_value(Checker *checker, const Scope *scope, Value value);
+// Does the expression name the column, or may it?
+bool  names_column(const AstExpr *expr, Text column);
 // Keys in the path of a source become columns, and types say which of them are never null.
 Flow  settle_columns(Checker *checker, Flow flow);
 

@@ -420,6 +420,16 @@ static int32_t collect(const AggCall *call, Value *out) {
     return SB_OK;
 }
 
+static int32_t string_agg(const AggCall *call, Value *out) {
+    TextBuf buf = {0};
+    for (size_t i = 0; i < call->input->count; i++) {
+        if (i) text_buf_add(&buf, call->option.text);
+        text_buf_add(&buf, value_at(call, i).text);
+    }
+    *out = value_text(text_buf_take(&buf, call->arena));
+    return SB_OK;
+}
+
 static int32_t truth(const AggCall *call, bool all, Value *out) {
     *out = value_bool(all);
     for (size_t i = 0; i < call->input->count; i++) {
@@ -464,6 +474,7 @@ int32_t aggregate(const AggCall *call, Value *out) {
     if (text_is(name, "kurtosis_pop")) return moment(call, 4, false, out);
     if (text_is(name, "mode")) return mode(call, out);
     if (text_is(name, "collect")) return collect(call, out);
+    if (text_is(name, "string_agg")) return string_agg(call, out);
     if (text_is(name, "any")) return truth(call, false, out);
     if (text_is(name, "all")) return truth(call, true, out);
     if (text_is(name, "first")) *out = value_at(call, 0);

@@ -216,6 +216,9 @@ typedef struct SbCollected {
 
 ORDERED(sb_collect, SbCollected)
 int32_t sb_collect_end(SbCall *call, const SbCollected *state, const SbType *type, SbList *out);
+ORDERED(sb_string_agg, SbCollected)
+int32_t sb_string_agg_end(SbCall *call, const SbCollected *state, const SbType *type,
+                          SbStr separator, SbStr *out);
 
 // The value of the row whose `by` is least or greatest, of equal ones the first row.
 typedef struct SbArgState {

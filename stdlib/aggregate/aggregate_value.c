@@ -318,19 +318,62 @@ static SbKept *sort_by_order(SbKept *items, SbKept *spare, uint64_t count) {
     return items;
 }
 
+// What was collected, in row order; null: no memory.
+static const SbKept *in_order(SbCall *call, const SbCollected *state) {
+    int64_t bytes = (int64_t)(state->count * sizeof(SbKept));
+    SbKept *items = sb_alloc(call, bytes), *spare = items ? sb_alloc(call, bytes) : nullptr;
+    if (!spare) return nullptr;
+    memcpy(items, state->items, (size_t)bytes);
+    return sort_by_order(items, spare, state->count);
+}
+
 // The values are of type T? where the column may be null; the list is of T.
 int32_t sb_collect_end(SbCall *call, const SbCollected *state, const SbType *type, SbList *out) {
     if (state->count == 0) return SB_NULL;
     size_t size = (size_t)sb_base_size(type);
-    int64_t bytes = (int64_t)(state->count * sizeof(SbKept));
-    SbKept *items = sb_alloc(call, bytes), *spare = items ? sb_alloc(call, bytes) : nullptr;
-    char *values = spare ? sb_alloc(call, (int64_t)(state->count * size)) : nullptr;
+    const SbKept *items = in_order(call, state);
+    char *values = items ? sb_alloc(call, (int64_t)(state->count * size)) : nullptr;
     if (!values) return SB_FAULT_TOO_LARGE;
-    memcpy(items, state->items, (size_t)bytes);
-    items = sort_by_order(items, spare, state->count);
     for (uint64_t i = 0; i < state->count; i++)
         memcpy(values + i * size, items[i].value, size);
     *out = (SbList){values, (int64_t)state->count};
+    return SB_OK;
+}
+
+// ---- string_agg ---------------------------------------------------------------------------------
+
+int32_t sb_string_agg_add(SbCall *call, SbCollected *state, uint64_t order, const SbType *type,
+                          const void *x) {
+    return sb_collect_add(call, state, order, type, x);
+}
+
+int32_t sb_string_agg_merge(SbCall *call, SbCollected *into, const SbType *type,
+                            const SbCollected *from) {
+    return sb_collect_merge(call, into, type, from);
+}
+
+static char *append(char *to, SbStr text) {
+    if (text.len) memcpy(to, text.ptr, (size_t)text.len);
+    return to + text.len;
+}
+
+int32_t sb_string_agg_end(SbCall *call, const SbCollected *state, const SbType *,
+                          SbStr separator, SbStr *out) {
+    if (state->count == 0) return SB_NULL;
+    int64_t bytes;
+    bool fits = !__builtin_mul_overflow(separator.len, (int64_t)state->count - 1, &bytes);
+    for (uint64_t i = 0; i < state->count && fits; i++) {
+        const SbStr *value = state->items[i].value;
+        fits = !__builtin_add_overflow(bytes, value->len, &bytes);
+    }
+    const SbKept *items = fits ? in_order(call, state) : nullptr;
+    char *text = items ? sb_alloc(call, bytes + 1) : nullptr, *at = text;  // Of nothing too.
+    if (!text) return SB_FAULT_TOO_LARGE;
+    for (uint64_t i = 0; i < state->count; i++) {
+        if (i) at = append(at, separator);
+        at = append(at, *(const SbStr *)items[i].value);
+    }
+    *out = (SbStr){text, bytes};
     return SB_OK;
 }
 

@@ -283,7 +283,30 @@ class Expressions(lambdas.Lambdas):
             return kinds.literal(self.random, ("tensor", elem, shape[-1:]))
         return self.of(elem, depth)
 
+    def knowing(self):
+        """A column that may be null, and expressions of a place where it is not. None: there is no such column."""
+        known = [n for n, _, q in self.columns if q]
+        if not known or self.chance(0.6):
+            return None, None
+        name = self.pick(known)
+        columns = [(n, k, q and n != name) for n, k, q in self.columns]
+        inner = type(self)(self.random, columns, self.params, self.functions, self.places, self.made)
+        inner.level = self.level
+        return name, inner
+
+    def narrowed(self, kind, depth, name, inner):
+        """A branch in which the column is not null."""
+        here, there = inner.of(kind, depth), self.of(kind, depth)
+        return self.pick((f"(if {name} != null then {here} else {there})",
+                          f"(if {name} == null then {there} else {here})",
+                          f"(case {{ {name} == null => {there}, {inner.of('bool', depth)} => {here},"
+                          f" _ => {inner.of(kind, depth)} }})",
+                          f"(case {{ {name} != null => {here}, _ => {there} }})"))
+
     def branch(self, kind, depth):
+        name, inner = self.knowing()
+        if name:
+            return self.narrowed(kind, depth, name, inner)
         if self.chance(0.3):
             arms = ", ".join(f"{self.of('bool', depth)} => {self.of(kind, depth)}"
                              for _ in range(self.random.randint(1, 3)))
@@ -468,6 +491,11 @@ class Expressions(lambdas.Lambdas):
     def logic(self, kind, depth):
         if self.chance(0.25):
             return f"(not {self.of(kind, depth)})"
+        name, inner = self.knowing()
+        if name:
+            here = inner.of(kind, depth)
+            return self.pick((f"({name} != null and {here})", f"({name} == null or {here})",
+                              f"(not (not ({name} != null) or {here}))"))
         return f"({self.of(kind, depth)} {self.pick(('and', 'or'))} {self.of(kind, depth)})"
 
     def null_test(self, kind, depth):

@@ -473,6 +473,8 @@ class Maker:
         for param in call.params:
             if param == "const f64":
                 args.append(self.pick(("0.0", "0.1", "0.5", "0.9", "1.0")))
+            elif param == "const str":
+                args.append(kinds.quote(self.pick(("", ",", "; ", "\n", "é"))))
             else:
                 wanted = kind if param in ("T", "decimal") else param
                 args.append(maker.side(wanted, self.random.randint(0, 2)))

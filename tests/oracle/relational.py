@@ -151,12 +151,12 @@ def aggregates(work):
     db = prepare(work, "t", 4, 800)
     got = work.rows(TYPE + '''read jsonl("t.jsonl") as Row
         | group by s { va = variance(v), sd = stddev(v), me = median(v), q = quantile(v, 0.3), sk = skewness(v), ku = kurtosis(v), any = any(b ?? false),
-            all = all(b ?? true), am = arg_min(rid, v), ax = arg_max(rid, v), c = collect(rid), md = mode(d),
+            all = all(b ?? true), am = arg_min(rid, v), ax = arg_max(rid, v), c = collect(rid), sa = string_agg(str(rid), ", "), md = mode(d),
             w = count() where v > 0.0, sw = sum(v) where b ?? false }
         | write jsonl("out.jsonl")''')
     expected = db.execute('''SELECT s, var_samp(v), stddev_samp(v), median(v), quantile_cont(v, 0.3), skewness(v), kurtosis(v),
         bool_or(coalesce(b, false)), bool_and(coalesce(b, true)), arg_min(rid, v ORDER BY rid), arg_max(rid, v ORDER BY rid),
-        list(rid ORDER BY rid), mode(d ORDER BY rid), count(*) FILTER (v > 0), coalesce(sum(v) FILTER (b), 0)
+        list(rid ORDER BY rid), string_agg(rid::VARCHAR, ', ' ORDER BY rid), mode(d ORDER BY rid), count(*) FILTER (v > 0), coalesce(sum(v) FILTER (b), 0)
         FROM t GROUP BY s ORDER BY min(rid)''').fetchall()
     # Ours is exact before one rounding; DuckDB adds the differences up as it goes. Between two values
     # DuckDB's quantile takes another formula than docs/aggregates.md.

@@ -311,6 +311,21 @@ static void collected(void) {
     CHECK(bad == 0);
 }
 
+static void joined(void) {
+    SbCall *call = scratch();
+    SbCollected one = {}, two = {};
+    SbStr out = {}, comma = str(", "), nothing = str(""), texts[] = {str("b"), nothing, str("cc")};
+    CHECK(sb_string_agg_end(call, &one, &STR, comma, &out) == SB_NULL);
+    CHECK(sb_string_agg_add(call, &one, 7, &STR, &nothing) == SB_OK);
+    CHECK(sb_string_agg_end(call, &one, &STR, comma, &out) == SB_OK && out.len == 0);
+    for (uint64_t i = 0; i < 3; i++)
+        CHECK(sb_string_agg_add(call, &two, 6 - i, &STR, &texts[i]) == SB_OK);
+    CHECK(sb_string_agg_merge(call, &one, &STR, &two) == SB_OK);
+    CHECK(sb_string_agg_end(call, &one, &STR, comma, &out) == SB_OK && out.len == 9);
+    CHECK(memcmp(out.ptr, "cc, , b, ", 9) == 0);
+    CHECK(sb_string_agg_end(call, &one, &STR, nothing, &out) == SB_OK && out.len == 3);
+}
+
 static void quantiles(void) {
     SbCall *call = scratch();
     SbSample sample = {}, other = {};
@@ -456,7 +471,7 @@ static const UnitTest TESTS[] = {
     {"integers", integers}, {"decimals", decimals}, {"extremes", extremes}, {"texts", texts},
     {"values", values}, {"distinct_and_mode", distinct_and_mode},
     {"distinct_words", distinct_words}, {"distinct_floats", distinct_floats},
-    {"distinct_texts", distinct_texts}, {"collected", collected},
+    {"distinct_texts", distinct_texts}, {"collected", collected}, {"joined", joined},
     {"quantiles", quantiles}, {"spread", spread}, {"pairs", pairs},
     {"products", products}, {"bools", bools},
 };
