@@ -161,23 +161,19 @@ static const Type *apart_from_keys(Checker *checker, const AstFlow *ast, const T
     return count < type->field_count ? type_struct(checker->types, fields, count) : type;
 }
 
-// Words for null mean nothing where no column may be null.
+// Words for null mean nothing where all columns are str: there they are text.
 static void judge_nulls(Checker *checker, const AstFlow *ast, const Type *type) {
     for (uint32_t i = 0; i < type->field_count; i++)
-        if (type->fields[i].type->nullable) return;
+        if (type->fields[i].type->nullable || type->fields[i].type->kind != TYPE_STR) return;
     const AstArg *option = nullptr;
     for (uint32_t i = 0; i < ast->option_count && !option; i++)
         if (text_is(ast->options[i].name.text, "null")) option = &ast->options[i];
     if (!option || !type->field_count) return;
     Diag *diag = report(checker, DIAG_NULL_UNUSED, option->name.span,
-                        "no column of the file may be null");
+                        "words for null are text in columns of type str");
     report_label(checker, diag, option->name.span, "means nothing here");
-    const Field *field = &type->fields[0];
-    for (uint32_t i = type->field_count; i-- > 0;)  // Above all a text, which takes such words.
-        if (type->fields[i].type->kind == TYPE_STR) field = &type->fields[i];
-    report_fix(checker, diag, "give a column that may have such words a type with '?', as in "
-                              "%.*s: %s?, or drop the option",
-               TEXT_ARG(field->name), type_say(checker, field->type));
+    report_fix(checker, diag, "give a column that may have such words the type str?, as in "
+                              "%.*s: str?, or drop the option", TEXT_ARG(type->fields[0].name));
 }
 
 Flow check_read(Checker *checker, const AstFlow *ast) {
