@@ -216,7 +216,10 @@ typedef struct SbCollected {
 
 ORDERED(sb_collect, SbCollected)
 int32_t sb_collect_end(SbCall *call, const SbCollected *state, const SbType *type, SbList *out);
-ORDERED(sb_string_agg, SbCollected)
+int32_t sb_string_agg_add(SbCall *call, SbCollected *state, uint64_t order, const SbType *type,
+                          SbStr x);
+int32_t sb_string_agg_merge(SbCall *call, SbCollected *into, const SbType *type,
+                            const SbCollected *from);
 int32_t sb_string_agg_end(SbCall *call, const SbCollected *state, const SbType *type,
                           SbStr separator, SbStr *out);
 

@@ -343,8 +343,8 @@ int32_t sb_collect_end(SbCall *call, const SbCollected *state, const SbType *typ
 // ---- string_agg ---------------------------------------------------------------------------------
 
 int32_t sb_string_agg_add(SbCall *call, SbCollected *state, uint64_t order, const SbType *type,
-                          const void *x) {
-    return sb_collect_add(call, state, order, type, x);
+                          SbStr x) {
+    return sb_collect_add(call, state, order, type, &x);
 }
 
 int32_t sb_string_agg_merge(SbCall *call, SbCollected *into, const SbType *type,

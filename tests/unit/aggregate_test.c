@@ -316,10 +316,10 @@ static void joined(void) {
     SbCollected one = {}, two = {};
     SbStr out = {}, comma = str(", "), nothing = str(""), texts[] = {str("b"), nothing, str("cc")};
     CHECK(sb_string_agg_end(call, &one, &STR, comma, &out) == SB_NULL);
-    CHECK(sb_string_agg_add(call, &one, 7, &STR, &nothing) == SB_OK);
+    CHECK(sb_string_agg_add(call, &one, 7, &STR, nothing) == SB_OK);
     CHECK(sb_string_agg_end(call, &one, &STR, comma, &out) == SB_OK && out.len == 0);
     for (uint64_t i = 0; i < 3; i++)
-        CHECK(sb_string_agg_add(call, &two, 6 - i, &STR, &texts[i]) == SB_OK);
+        CHECK(sb_string_agg_add(call, &two, 6 - i, &STR, texts[i]) == SB_OK);
     CHECK(sb_string_agg_merge(call, &one, &STR, &two) == SB_OK);
     CHECK(sb_string_agg_end(call, &one, &STR, comma, &out) == SB_OK && out.len == 9);
     CHECK(memcmp(out.ptr, "cc, , b, ", 9) == 0);
