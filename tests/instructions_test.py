@@ -82,6 +82,21 @@ def q1(kind):
             '| write csv("-")\n')
 
 
+def times(fraction, offset):
+    """Rows of a time."""
+    def row(source, number):
+        tail = f".{source.randint(0, 999999):06d}" if fraction else ""
+        return f"2026-{source.randint(1, 12):02d}-{source.randint(1, 28):02d}T00:00:{number % 60:02d}{tail}{'+02:00' if offset else ''}\n"
+    return ('read csv("in", header = false) as { t: timestamp } | where t > timestamp("2026-06-01T00:00:00Z")\n'
+            '| aggregate { n = count() } | write csv("-")\n', row)
+
+
+def optional(source, number):
+    """Members that may be missing: sixteen kinds of lines in no order."""
+    parts = [f'"m{i}":"{source.choice(("one", "three"))}"' for i in range(4) if source.random() < 0.7]
+    return "{" + ",".join([f'"user":{{"country":"{source.choice(("BR", "DE"))}"}}', f'"value":{number}.5', *parts]) + "}\n"
+
+
 EVENTS = ('read jsonl("in") as { user: { country: str }, value: f64 }\n'
           '| group by c = user.country { n = count(), s = sum(value) }\n| write csv("-")\n')
 ORDERS = ('read csv("in", header = false) as { id: i64, name: str, zone: i64, note: str }\n'
@@ -103,6 +118,9 @@ PAIRS = {
     "forms_in_turn": ((EVENTS, lambda source, number: event(source, number, number % 2 == 1)), (EVENTS, event), 1.5),
     "sort_by_texts": ((sort_visits("page, at desc, id"), visit), (sort_visits("id"), visit), 1.5),
     "sort_carries_nulls": ((sort_visits("id", "?"), visit), (sort_visits("id"), visit), 1.15),
+    "optional_members": ((EVENTS, optional), (EVENTS, event), 1.3),
+    "times_with_fraction": (times(True, False), times(False, False), 1.9),
+    "times_with_offset": (times(True, True), times(False, False), 2.1),
     "escapes": ((EVENTS, lambda source, number: event(source, number, note="a \\\"quoted\\\" word")), (EVENTS, event), 1.4),
     "alternatives": ((tokens(CLASSES), document), (tokens(CLASS), document), 1.4),
     "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.4),

@@ -55,7 +55,7 @@ int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonSha
 
 // The form of a line: the texts between its values, as stdlib/json/json_form.c tells.
 enum {
-    SB_JSON_FORMS = 8,  // That are kept at once.
+    SB_JSON_FORMS = 16,  // That are kept at once.
     SB_JSON_FORM_PARTS = 64, SB_JSON_FORM_OBJECTS = 8, SB_JSON_FORM_QUOTES = 384,
 };
 
@@ -82,6 +82,7 @@ typedef struct SbJsonForm {
     uint32_t         count;         // Parts with a value; 0: the line gave no form.
     uint32_t         object_count;  // Wanted objects.
     uint32_t         next;          // The form of the line that came after one of this form.
+    int64_t          line_quotes;   // Of the last line that had it.
     bool             paid;          // A line had it.
     bool             slashes;       // A backslash stands between its values, in a key.
     SbJsonFormPart   parts[SB_JSON_FORM_PARTS + 1];

@@ -7,7 +7,8 @@
 // from.
 //
 // Programs write their kinds of lines in patterns, so the form that came after the last one before
-// is tried first, then the others, the one that came last first.
+// is tried first, then the others, the one that came last first. Forms whose last line had as many
+// quotes as the one at hand go before those: members that may be missing make lines of many forms.
 //
 // All quotes of a line are found first. Each text between values holds the quotes of a key. So
 // their places say where the next text begins before the value in front of that text is read. No
@@ -229,6 +230,7 @@ static void learn(SbJsonForms *forms, SbJsonForm *form, SbCall *call, SbStr line
     form->paid = form->slashes = false;
     if (!fill_members(forms, call, forms->shape)) return;
     const int64_t count = find_quotes(forms, line.ptr, line.len, &slash);
+    form->line_quotes = count;
     if (count < 0 || !learn_texts(forms, form, line.ptr, line.len)) return;
     const uint32_t *quote = forms->quotes, *const last = quote + count;
     for (SbJsonFormPart *part = form->parts; part <= form->parts + form->count; part++) {
@@ -316,7 +318,7 @@ static bool pass_escapes(Match *match, const char *at, const char *end) {
     while (match->slash < end - match->line) {
         const char *slash = match->line + match->slash, *after = sb_json_escape_end(slash, end);
         if (!after) return false;
-        match->halves |= slash[1] == 'u';
+        match->halves |= slash[1] == 'u' && (slash[2] | 0x20) == 'd' && slash[3] > '7';
         find_slash(match, after);
     }
     return true;
@@ -474,18 +476,20 @@ static void empty_slots(SbJsonForms *forms) {
     return true;
 }
 
-// The number of a form that the line has, its slots filled, but for the one that was expected;
-// SB_JSON_FORMS: there is none.
+// The number of a form that the line has, its slots filled, but for the one that was tried;
+// SB_JSON_FORMS: there is none. Those of as many quotes come first.
 [[gnu::noinline]]
-static uint32_t find_other(SbJsonForms *forms, uint32_t expected, Match begin) {
-    for (uint32_t i = 0; i < forms->count; i++) {
-        const uint32_t number = forms->recent[i];
+static uint32_t find_other(SbJsonForms *forms, uint32_t tried, Match begin, int64_t quotes) {
+    for (uint32_t i = 0; i < 2 * forms->count; i++) {
+        const bool alike = i < forms->count;
+        const uint32_t number = forms->recent[alike ? i : i - forms->count];
         const SbJsonForm *form = &forms->forms[number];
+        if (number == tried || (form->line_quotes == quotes) != alike) continue;
         const SbJsonFormPart *first = form->parts;
         Match match = begin;
         const bool may = form->count && match.end - match.line > first->len &&
                          same(match.line, first->text, first->len);
-        if (may && number != expected && matches(forms, number, &match)) return number;
+        if (may && matches(forms, number, &match)) return number;
     }
     return SB_JSON_FORMS;
 }
@@ -546,11 +550,16 @@ static inline uint32_t find_form(SbJsonForms *forms, SbCall *call, SbStr line) {
     Match match = {.call = call, .line = line.ptr, .end = line.ptr + line.len,
                    .last = forms->quotes + count, .slash = slash, .escaped = slash < UINT32_MAX,
                    .unread = &forms->unread};
-    const uint32_t expected = forms->expected;
-    if (__builtin_expect(matches(forms, expected, &match), 1)) return expected;
-    match.slash = slash;
-    match.halves = false;
-    return find_other(forms, expected, match);
+    uint32_t number = forms->expected;
+    const bool alike = forms->count < 2 || forms->forms[number].line_quotes == count;
+    if (__builtin_expect(!alike || !matches(forms, number, &match), 0)) {
+        match.slash = slash;
+        match.halves = false;
+        number = find_other(forms, alike ? number : SB_JSON_FORMS, match, count);
+        if (number == SB_JSON_FORMS) return number;
+    }
+    forms->forms[number].line_quotes = count;
+    return number;
 }
 
 int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForms *forms) {

@@ -374,6 +374,7 @@ static int32_t read_float(Trimmed text, char point, Format format, uint64_t *bit
 
 // The bits with the sign.
 static int32_t read_bits(const char *ptr, int64_t len, char point, Format format, uint64_t *out) {
+    if (len && *ptr == '"') return SB_FAULT_BAD_FLOAT;  // A quoted field of CSV, seen before that.
     Trimmed text = after_minus(ptr, len);
     uint64_t bits;
     if (!read_plain_bits(text, point, format, &bits)) {

@@ -1,6 +1,7 @@
 // Dates, timestamps and durations as text, in every form that docs/text_forms.md allows.
 #include "stdlib/number.h"
 #include "stdlib/time/date.h"
+#include "stdlib/time/date_short.h"
 
 #include <string.h>
 
@@ -106,8 +107,54 @@ int32_t sb_timestamp_of(int64_t days, int64_t nanos, int64_t offset, uint32_t un
     return SB_OK;
 }
 
+// Passes "." and up to nine digits: their nanoseconds. False: another form.
+static bool take_fraction(Cursor *cursor, int64_t *nanos) {
+    *nanos = 0;
+    if (cursor->at == cursor->end || *cursor->at != '.') return true;
+    const char *at = cursor->at + 1;
+    uint64_t word = sb_digits_load(at);
+    const uint64_t wrong = sb_digits_wrong(word), count = wrong ? __builtin_ctzll(wrong) / 8u : 8;
+    if (count == 0) return false;
+    if (wrong) word &= (UINT64_C(1) << 8 * count) - 1;  // Zeros take the places that are left.
+    *nanos = (int64_t)sb_digits_value(word) * 10;
+    at += count;
+    if (!wrong && sb_is_digit(*at)) *nanos += *at++ - '0';
+    cursor->at = at;
+    return at <= cursor->end;
+}
+
+typedef struct Moment {
+    int64_t days, nanos, offset;  // As sb_timestamp_of takes them.
+} Moment;
+
+// "YYYY-MM-DD?HH:MM:SS", perhaps a fraction, then nothing, "Z" or "+HH:MM". False: another form,
+// which may be right all the same.
+static bool read_usual(const char *ptr, int64_t len, Moment *out) {
+    if (len < 19 || (ptr[10] != 'T' && ptr[10] != ' ')) return false;
+    int64_t days, seconds, nanos, offset = 0;
+    if (!read_short_date(ptr, &days) || !read_short_time(ptr + 11, &seconds)) return false;
+    Cursor rest = {ptr + 19, ptr + len};
+    if (!take_fraction(&rest, &nanos)) return false;
+    const int64_t left = rest.end - rest.at;
+    const char sign = *rest.at;
+    if (left == 6 && (sign == '+' || sign == '-')) {
+        const uint64_t word = load_xor(rest.at + 1, 0x30303a3030) & 0xffffffffff;
+        const uint64_t pairs = pairs_of(word);
+        const unsigned hour = byte_of(pairs, 0), minute = byte_of(pairs, 3);
+        if (sb_digits_wrong(word) || word & 0xff0000 || hour > 23 || minute > 59) return false;
+        offset = (int64_t)(hour * 3600 + minute * 60) * (sign == '-' ? -1 : 1);
+    } else if (left && !(left == 1 && sign == 'Z')) {
+        return false;
+    }
+    *out = (Moment){days, seconds * 1000000000 + nanos, offset};
+    return true;
+}
+
 int32_t sb_read_timestamp_any(const char *ptr, int64_t len, uint32_t unit, const SbZone *zone,
                               int64_t *out) {
+    Moment usual;
+    if (!zone && read_usual(ptr, len, &usual))
+        return sb_timestamp_of(usual.days, usual.nanos, usual.offset, unit, out);
     Cursor cursor = {ptr, ptr + len};
     int64_t days, nanos, offset, midnight;
     if (!take_date(&cursor, &days)) return SB_FAULT_BAD_TIMESTAMP;

@@ -155,6 +155,32 @@ static void timestamp_texts(void) {
     }
 }
 
+// Without a zone the usual forms are read eight bytes at a time, with one digit by digit.
+static void usual_timestamps_read_alike(void) {
+    enum { ROUNDS = 200000 };
+    static const char *const offsets[] = {"", "Z", "+02:00", "-23:59", "+24:00", "+0230", "z", " "};
+    static const char odd[] = "09:.-+TZ tz/;";
+    const SbZone *utc = zone("UTC");
+    for (int i = 0; i < ROUNDS && unit_failures < 10; i++) {
+        char text[64];
+        const unsigned digits = random_below(12);
+        int len = sprintf(text, "%04u-%02u-%02u%c%02u:%02u:%02u", random_below(10000),
+                          random_below(14), random_below(33), " Tt"[random_below(3)],
+                          random_below(26), random_below(62), random_below(62));
+        if (digits) text[len++] = '.';
+        for (unsigned k = 1; k < digits; k++) text[len++] = (char)('0' + random_below(10));
+        len += sprintf(text + len, "%s", offsets[random_below(8)]);
+        if (random_below(4) == 0)
+            text[random_below((uint32_t)len)] = odd[random_below(sizeof odd - 1)];
+        const uint32_t unit = random_below(4);
+        int64_t fast = 0, slow = 0;
+        const int32_t status = sb_read_timestamp(padded(text), len, unit, nullptr, &fast);
+        const int32_t other = sb_read_timestamp(padded(text), len, unit, utc, &slow);
+        CHECK_SAYS(status == other && (status || fast == slow), "'%s': %d and %d", text, status,
+                   other);
+    }
+}
+
 static void durations(void) {
     static const struct {
         const char *text;
@@ -426,6 +452,7 @@ static void words_of_any_text(void) {
 static const UnitTest TESTS[] = {
     {"words_of_any_text", words_of_any_text},
     {"calendar", calendar}, {"date_texts", date_texts}, {"timestamp_texts", timestamp_texts},
+    {"usual_timestamps_read_alike", usual_timestamps_read_alike},
     {"durations", durations}, {"parts", parts}, {"arithmetic", arithmetic}, {"zones", zones},
     {"local_times", local_times}, {"formats", formats},
     {"judged_formats", judged_formats},

@@ -264,15 +264,18 @@ def main():
         subprocess.run([HERE.parent / "run.sh", "--install"], check=True)
         peers = {name: Peer(name) for name in PEERS}
     table = tables.Table(options, {name: peer.version for name, peer in peers.items()})
-    try:
-        for i, member in enumerate(chosen):
+    wrong = []
+    for i, member in enumerate(chosen):
+        try:
             print(table.add(judge(member, options, chosen[i + 1:], peers)), flush=True)
-    except Fault as fault:
-        sys.exit(f"matrix: {member.name}: {fault}")
-    finally:
-        for peer in peers.values():
-            peer.end()
+        except Fault as fault:
+            wrong.append(f"matrix: {member.name}: {fault}")
+            print(wrong[-1], file=sys.stderr, flush=True)
+    for peer in peers.values():
+        peer.end()
     print("\n".join(table.families()))
+    if wrong:
+        sys.exit("\n".join(wrong))
     if options.write:
         (HERE / "RESULTS.md").write_text(table.page())
 

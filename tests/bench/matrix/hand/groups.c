@@ -1,10 +1,18 @@
 // Groups by hand: `groups IN OUT KEYS TASK`. KEYS is int, text (up to 16 bytes), long (up to 32) or
 // both (text and a number); TASK is an aggregate of the two columns after the key, a whole number
 // and a float of four digits after the point, by the table below. Each thread has a table of its
-// own. Checks nothing. Groups leave in any order; what compares sorts them.
+// own. Checks nothing. Groups leave in any order; what compares sorts them. Numbers are put by
+// sbc's own library (sb_put_f64).
 #include "../../reference/scan.h"
+#include "stdlib/number/number.h"
 
-enum { SLOTS_MIN = 1 << 12, KEY_BYTES = 32, VALUES_MIN = 16 };
+enum {
+    SLOTS_MIN = 1 << 12,
+    KEY_BYTES = 32,
+    VALUES_MIN = 16,
+    OUT_BYTES = 1 << 16,
+    ROW_BYTES = 256,
+};
 
 typedef struct Values {
     double *at;
@@ -14,10 +22,25 @@ typedef struct Values {
 typedef struct Group {
     __m256i key;
     uint32_t len;  // 0: a free slot.
-    int64_t rows, sum, low, high;
-    double mean, spread, product, first, last;  // mean and spread: of Welford's.
-    const char *begins, *ends;  // The first row and the last one.
-    Values values;
+    uint32_t rows;
+    union {  // By task.
+        int64_t sum;
+        struct {
+            int64_t low, high;
+        };
+        struct {
+            double mean, spread;  // Of Welford's.
+        };
+        struct {
+            double y, yy, xy, x, xx;  // Sums.
+        };
+        struct {
+            const char *begins, *ends;  // The first row and the last one.
+            double first;
+            int64_t last;
+        };
+        Values values;
+    };
 } Group;
 
 typedef struct State {
@@ -74,7 +97,8 @@ static Group *group_of(State *s, __m256i key, uint32_t len) {
             return group_of(s, key, len);
         }
         s->count++;
-        *g = (Group){.key = key, .len = len, .low = INT64_MAX, .high = INT64_MIN};
+        *g = (Group){.key = key, .len = len};
+        if (task == EXTREMES) g->low = INT64_MAX, g->high = INT64_MIN;
         return g;
     }
 }
@@ -120,12 +144,12 @@ static inline void add(Group *g, int64_t x, double y, const char *row) {
         return;
     }
     case CORR:  // Sums are exact enough: x is below 10^9, and y below 100.
-        g->mean += y, g->spread += y * y, g->product += y * (double)x;
-        g->first += (double)x, g->last += (double)x * (double)x;
+        g->y += y, g->yy += y * y, g->xy += y * (double)x;
+        g->x += (double)x, g->xx += (double)x * (double)x;
         return;
     case FIRST_LAST:
-        if (!g->begins || row < g->begins) g->begins = row, g->first = y, g->low = x;
-        if (row >= g->ends) g->ends = row, g->last = y, g->high = x;
+        if (!g->begins || row < g->begins) g->begins = row, g->first = y;
+        if (row >= g->ends) g->ends = row, g->last = x;
         return;
     case MEDIAN: keep(&g->values, y); return;
     case DISTINCT: keep(&g->values, (double)x); return;
@@ -150,30 +174,36 @@ static void each(void *argument, Text block) {
 }
 
 static void merge(Group *to, const Group *from) {
-    if (task == STDDEV && to->rows) {
-        double all = (double)(to->rows + from->rows), step = from->mean - to->mean;
-        to->spread += from->spread + step * step * (double)to->rows * (double)from->rows / all;
-        to->mean += step * (double)from->rows / all;
-    } else if (task == FIRST_LAST && to->rows) {
-        if (from->begins < to->begins)
-            to->begins = from->begins, to->first = from->first, to->low = from->low;
-        if (from->ends > to->ends)
-            to->ends = from->ends, to->last = from->last, to->high = from->high;
-    } else if (task == FIRST_LAST || task == STDDEV) {
-        __m256i key = to->key;
-        uint32_t len = to->len;
-        *to = *from;
-        to->key = key, to->len = len;
-        return;
-    } else {
-        to->mean += from->mean, to->spread += from->spread, to->product += from->product;
-        to->first += from->first, to->last += from->last;
+    double n = to->rows, m = from->rows;
+    to->rows += from->rows;
+    switch (task) {
+    case COUNT: return;
+    case SUM: to->sum += from->sum; return;
+    case MEAN: to->mean += from->mean; return;
+    case EXTREMES:
         if (from->low < to->low) to->low = from->low;
         if (from->high > to->high) to->high = from->high;
-        for (uint32_t i = 0; i < from->values.count; i++) keep(&to->values, from->values.at[i]);
+        return;
+    case STDDEV: {
+        double step = from->mean - to->mean;
+        to->spread += from->spread + step * step * n * m / (n + m);
+        to->mean += step * m / (n + m);
+        return;
     }
-    to->rows += from->rows;
-    to->sum += from->sum;
+    case CORR:
+        to->y += from->y, to->yy += from->yy, to->xy += from->xy;
+        to->x += from->x, to->xx += from->xx;
+        return;
+    case FIRST_LAST:
+        if (!to->begins || from->begins < to->begins)
+            to->begins = from->begins, to->first = from->first;
+        if (from->ends > to->ends) to->ends = from->ends, to->last = from->last;
+        return;
+    case MEDIAN:
+    case DISTINCT:
+        for (uint32_t i = 0; i < from->values.count; i++) keep(&to->values, from->values.at[i]);
+        return;
+    }
 }
 
 static int by_value(const void *a, const void *b) {
@@ -214,29 +244,36 @@ static uint32_t different(Values *v) {
     return count;
 }
 
-static void put(FILE *out, Group *g) {
-    double n = (double)g->rows;
-    fprintf(out, "%.*s,%ld", (int)g->len, (const char *)&g->key, g->rows);
+static double spread_of(const Group *g) { return __builtin_sqrt(g->spread / (g->rows - 1.0)); }
+
+static double correlation(const Group *g) {
+    double n = g->rows, both = g->xy - g->y * g->x / n;
+    double of_y = g->yy - g->y * g->y / n, of_x = g->xx - g->x * g->x / n;
+    return both / __builtin_sqrt(of_x * of_y);
+}
+
+static char *put_i(char *to, int64_t value) { return *to = ',', sb_put_i64(to + 1, value); }
+static char *put_f(char *to, double value) { return *to = ',', sb_put_f64(to + 1, value); }
+
+static char *put(char *to, Group *g) {
+    memcpy(to, &g->key, KEY_BYTES);
+    to = put_i(to + g->len, g->rows);
     switch (task) {
     case COUNT: break;
-    case SUM: fprintf(out, ",%ld", g->sum); break;
-    case MEAN: fprintf(out, ",%.17g", g->mean / n); break;
-    case EXTREMES: fprintf(out, ",%ld,%ld", g->low, g->high); break;
+    case SUM: to = put_i(to, g->sum); break;
+    case MEAN: to = put_f(to, g->mean / g->rows); break;
+    case EXTREMES: to = put_i(put_i(to, g->low), g->high); break;
     case STDDEV:
-        if (g->rows > 1) fprintf(out, ",%.17g", __builtin_sqrt(g->spread / (n - 1)));
-        else fputc(',', out);
+        if (g->rows > 1) to = put_f(to, spread_of(g));
+        else *to++ = ',';
         break;
-    case CORR: {
-        double both = g->product - g->mean * g->first / n;
-        double of_y = g->spread - g->mean * g->mean / n, of_x = g->last - g->first * g->first / n;
-        fprintf(out, ",%.12g", both / __builtin_sqrt(of_x * of_y));
-        break;
+    case CORR: to = put_f(to, correlation(g)); break;
+    case FIRST_LAST: to = put_i(put_f(to, g->first), g->last); break;
+    case MEDIAN: to = put_f(to, median(&g->values)); break;
+    case DISTINCT: to = put_i(to, different(&g->values)); break;
     }
-    case FIRST_LAST: fprintf(out, ",%.4f,%ld", g->first, g->high); break;
-    case MEDIAN: fprintf(out, ",%.17g", median(&g->values)); break;
-    case DISTINCT: fprintf(out, ",%u", different(&g->values)); break;
-    }
-    fputc('\n', out);
+    *to++ = '\n';
+    return to;
 }
 
 int main(int argc, char **argv) {
@@ -259,7 +296,14 @@ int main(int argc, char **argv) {
                                           ",c", ",f,l", ",m", ",d"};
     FILE *out = open_output(argv[2]);
     fprintf(out, "%s,n%s\n", keys == KEY_BOTH ? "k,j" : "k", results[task]);
-    for (size_t i = 0; i < states[0].slots; i++)
-        if (states[0].groups[i].len) put(out, &states[0].groups[i]);
+    static char rows[OUT_BYTES + ROW_BYTES];
+    char *to = rows;
+    for (size_t i = 0; i < states[0].slots; i++) {
+        if (states[0].groups[i].len) to = put(to, &states[0].groups[i]);
+        if (to - rows < OUT_BYTES) continue;
+        fwrite(rows, 1, (size_t)(to - rows), out);
+        to = rows;
+    }
+    fwrite(rows, 1, (size_t)(to - rows), out);
     return fclose(out) ? 3 : 0;
 }

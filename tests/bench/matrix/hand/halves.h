@@ -65,13 +65,64 @@ static inline void run_halves(Text text, bool quoted, void (*work)(Half *)) {
     on_threads(half_thread, halves, sizeof *halves);
 }
 
+// ---- outputs in the order of the rows ----------------------------------------------------------
+
 // A row's output may be up to that many times as long as the row.
 enum { OUTPUT_TIMES = 4 };
 
+// Pieces of the text that threads take in turn; each is written where the one before it ended.
+typedef struct Ordered {
+    Text text;
+    int fd;
+    size_t claims, done, at;
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    char *(*put_block)(char *to, Text block, uint32_t *ends);
+} Ordered;
+
+static void *ordered_thread(void *argument) {
+    Ordered *o = *(Ordered **)argument;
+    uint32_t *ends = map_zeros(FIELDS_MAX * sizeof *ends);
+    char *out = map_zeros(OUTPUT_TIMES * (CLAIM_BLOCKS + 1) * BLOCK_BYTES);
+    const size_t blocks = block_count(o->text), claims = (blocks + CLAIM_BLOCKS - 1) / CLAIM_BLOCKS;
+    for (;;) {
+        pthread_mutex_lock(&o->lock);
+        const size_t claim = o->claims++;
+        pthread_mutex_unlock(&o->lock);
+        if (claim >= claims) return nullptr;
+        char *to = out;
+        for (size_t k = claim * CLAIM_BLOCKS; k < (claim + 1) * CLAIM_BLOCKS && k < blocks; k++)
+            to = o->put_block(to, block_of(o->text, k), ends);
+        pthread_mutex_lock(&o->lock);
+        while (o->done != claim) pthread_cond_wait(&o->turn, &o->lock);
+        const size_t at = o->at;
+        o->at += (size_t)(to - out);
+        o->done++;
+        pthread_cond_broadcast(&o->turn);
+        pthread_mutex_unlock(&o->lock);
+        write_at(o->fd, out, (size_t)(to - out), at);
+    }
+}
+
+// Writes what `put_block` makes of each block, after a header; the number of bytes after that. A
+// quote has no meaning.
+static inline size_t write_ordered(const char *path, const char *header, size_t header_len,
+                                   Text text, char *(*put_block)(char *, Text, uint32_t *)) {
+    static Ordered o = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER};
+    o.text = text, o.at = header_len, o.put_block = put_block;
+    o.fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+    if (o.fd < 0) give_up(path);
+    write_at(o.fd, header, header_len, 0);
+    Ordered *both[THREADS] = {&o, &o};
+    on_threads(ordered_thread, both, sizeof *both);
+    close(o.fd);
+    return o.at - header_len;
+}
+
+// As that, of two halves, whatever quotes there are: for outputs that are much shorter than rows.
 static inline void write_halves(const char *path, const char *header, Text text, bool quoted,
                                 void (*work)(Half *)) {
-    for (int i = 0; i < THREADS; i++)
-        halves[i].out = halves[i].to = map_zeros(OUTPUT_TIMES * text.len + PAGE);
+    for (int i = 0; i < THREADS; i++) halves[i].out = halves[i].to = map_zeros(text.len + PAGE);
     run_halves(text, quoted, work);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
     if (fd < 0) give_up(path);

@@ -121,16 +121,14 @@ static inline char *put_row(char *to, const char *row, const char *at, const uin
     return lines ? put(to, "}\n", 2) : to;
 }
 
-static void put_half(Half *h) {
-    for (size_t k = 0; k < block_count(h->rows); k++) {
-        Text block = block_of(h->rows, k);
-        size_t count = index_fields(block.at, block.at + block.len, ',', h->ends);
-        const char *row = block.at;
-        for (const uint32_t *e = h->ends; e < h->ends + count; e += COLUMNS) {
-            h->to = put_row(h->to, row, block.at, e);
-            row = block.at + e[COLUMNS - 1] + 1;
-        }
+static char *put_block(char *to, Text block, uint32_t *ends) {
+    size_t count = index_fields(block.at, block.at + block.len, ',', ends);
+    const char *row = block.at;
+    for (const uint32_t *e = ends; e < ends + count; e += COLUMNS) {
+        to = put_row(to, row, block.at, e);
+        row = block.at + e[COLUMNS - 1] + 1;
     }
+    return to;
 }
 
 int main(int argc, char **argv) {
@@ -141,14 +139,13 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 5; i++)
         if (strcmp(argv[4], computes[i]) == 0) computed = i;
     Text text = without_header(map_text(argv[1]));
+    static const char names_of[] = "i,f,d,w,t,x\n";
     if (!as_npy) {
-        write_halves(argv[2], lines ? "" : "i,f,d,w,t,x\n", text, false, put_half);
+        write_ordered(argv[2], names_of, lines ? 0 : sizeof names_of - 1, text, put_block);
         return 0;
     }
     char head[NPY_HEAD + 1] = "";
-    write_halves(argv[2], memset(head, ' ', NPY_HEAD), text, false, put_half);
-    size_t rows = 0;
-    for (int i = 0; i < THREADS; i++) rows += (size_t)(halves[i].to - halves[i].out) / 8;
+    const size_t rows = write_ordered(argv[2], head, NPY_HEAD, text, put_block) / 8;
     static const char dtype[] = "{'descr': '<%c8', 'fortran_order': False, 'shape': (%zu,), }";
     memcpy(head, "\x93NUMPY\1\0v\0", 10);  // Version 1, and 118 bytes more.
     int len = 10 + snprintf(head + 10, NPY_HEAD - 10, dtype, floats ? 'f' : 'i', rows);
