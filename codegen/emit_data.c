@@ -373,6 +373,7 @@ static SbJoinWants join_wants(const Op *op) {
 static_assert((int)SB_WINDOW_ROW_NUMBER == (int)WINDOW_ROW_NUMBER);
 static_assert((int)SB_WINDOW_SESSION == (int)WINDOW_SESSION);
 static_assert((int)SB_WINDOW_MAX == (int)WINDOW_MAX);
+static_assert((int)SB_KEEPS_LAST == (int)KEEPS_LAST);
 static_assert((int64_t)SB_FRAME_ALL == (int64_t)FRAME_ALL);
 
 static Val window_fn_constant(Emit *e, const Breaker *breaker, uint32_t i) {
@@ -416,6 +417,7 @@ static Val window_table(Emit *e, const JobData *data, uint32_t index) {
         PART(&parts, SbWindow, key_offset, emit_i32(e, (uint32_t)key->offset));
         PART(&parts, SbWindow, descending, byte(e, window->sort[0].descending));
     }
+    PART(&parts, SbWindow, keeps, byte(e, window->keeps));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbWindow)), "window");
 }
 

@@ -60,13 +60,17 @@ static void setup_sinks(Emit *e, const SetupEmit *s) {
     }
 }
 
+// Of limits, and of sorts of which the first rows are wanted.
 static void setup_limits(Emit *e, const SetupEmit *s) {
     for (uint32_t i = 0; i < e->plan->breaker_count; i++) {
         const Breaker *breaker = &e->plan->breakers[i];
-        if (!breaker->limited) continue;
-        const Op *op = graph_op_at(e->graph, breaker->op);
-        store_i64(e, s, offsetof(SbSetup, limit_rows), i, op->limit.count, INT64_MAX);
-        store_i64(e, s, offsetof(SbSetup, skip_rows), i, op->limit.skip, 0);
+        OpId from = breaker->limited ? breaker->op : breaker->first;
+        if (from.i == OP_NONE.i) continue;
+        const Op *op = graph_op_at(e->graph, from);
+        bool window = op->kind == OP_WINDOW;
+        store_i64(e, s, offsetof(SbSetup, limit_rows), i,
+                  window ? op->window.most : op->limit.count, window ? 1 : INT64_MAX);
+        store_i64(e, s, offsetof(SbSetup, skip_rows), i, window ? EXPR_NONE : op->limit.skip, 0);
     }
 }
 

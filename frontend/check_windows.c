@@ -333,7 +333,8 @@ static void close_window(Checker *checker, Flow *flow, StepId id, Span span,
     op->column_count = all;
     op->window = (WindowOp){build->keys, build->key_count, build->sort, build->sort_count,
                             build->fns, build->fn_count,
-                            arena_new_array(checker->arena, uint32_t, all + 1)};
+                            arena_new_array(checker->arena, uint32_t, all + 1),
+                            KEEPS_ALL, EXPR_NONE};
     for (uint32_t i = 0; i < all; i++) {
         bool own = i >= count;
         op->window.from[i] = own ? (i - count) | WINDOW_OWN : i;
@@ -372,19 +373,15 @@ Flow step_window(Checker *checker, Flow flow, const AstStep *step) {
 
 // ---- top, distinct ... keep ---------------------------------------------------------------------
 
-// The rows whose number in their partition is at most `most`.
-static Flow first_rows(Checker *checker, Flow flow, const AstStep *step, WindowBuild *build,
-                       ExprId most) {
-    const Type *number = kind_type(checker, TYPE_I64), *truth = kind_type(checker, TYPE_BOOL);
-    Scope columns = *build->input;
-    Value row = add_fn(checker, build,
-                       (WindowFn){.kind = WINDOW_ROW_NUMBER, .arg = EXPR_NONE, .type = number,
-                                  .n = step->keeps_last, .span = step->span});
+// Of each partition the first rows, or the last one.
+static Flow keep_rows(Checker *checker, Flow flow, const AstStep *step, const WindowBuild *build,
+                      WindowKeeps keeps, ExprId most) {
     StepId id = make_step(checker, step->span);
     close_window(checker, &flow, id, step->span, build);
-    Op *op = same_columns(checker, OP_FILTER, &flow, id, step->span);
-    op->filter.pred = node2(checker, EXPR_LE, truth, step->span, row, (Value){most, number}).id;
-    return project(checker, flow, &columns, id, step->span);
+    WindowOp *window = &graph_op_at(checker->graph, flow.op)->window;
+    window->keeps = keeps;
+    window->most = most;
+    return flow;
 }
 
 Flow step_top(Checker *checker, Flow flow, const AstStep *step) {
@@ -401,7 +398,7 @@ Flow step_top(Checker *checker, Flow flow, const AstStep *step) {
         good = false;
     }
     if (!good || flow.broken) return lose_place(flow, "`top`");
-    return lose_place(first_rows(checker, flow, step, &build, most.id), "`top`");
+    return lose_place(keep_rows(checker, flow, step, &build, KEEPS_FIRST, most.id), "`top`");
 }
 
 Flow keep_one(Checker *checker, Flow flow, const AstStep *step) {
@@ -411,6 +408,7 @@ Flow keep_one(Checker *checker, Flow flow, const AstStep *step) {
     // Nulls are neither first nor last.
     for (uint32_t i = 0; i < build.sort_count; i++) build.sort[i].nulls_first ^= step->keeps_last;
     if (!good || flow.broken) return lose_place(flow, "`distinct`");
-    ExprId one = graph_const_i64(checker->graph, 1);
-    return lose_place(first_rows(checker, flow, step, &build, one), "`distinct`");
+    WindowKeeps keeps = step->keeps_last ? KEEPS_LAST : KEEPS_FIRST;
+    ExprId most = step->keeps_last ? EXPR_NONE : graph_const_i64(checker->graph, 1);
+    return lose_place(keep_rows(checker, flow, step, &build, keeps, most), "`distinct`");
 }

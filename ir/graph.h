@@ -238,6 +238,9 @@ typedef struct WindowFn {
 // from[i] - WINDOW_OWN.
 enum : uint32_t { WINDOW_OWN = 1u << 31 };
 
+// Which rows of each partition come out: all, the first ones, or the last one.
+typedef enum WindowKeeps { KEEPS_ALL, KEEPS_FIRST, KEEPS_LAST } WindowKeeps;
+
 typedef struct WindowOp {
     ExprId   *keys;       // Of the partition.
     uint32_t  key_count;
@@ -246,6 +249,8 @@ typedef struct WindowOp {
     WindowFn *fns;
     uint32_t  fn_count;
     uint32_t *from;       // By column.
+    WindowKeeps keeps;    // Of a window without functions.
+    ExprId    most;       // KEEPS_FIRST: how many rows; i64 over parameters. Else EXPR_NONE.
 } WindowOp;
 
 // What a task holds of a resource while it works on the rows of a `with` block.

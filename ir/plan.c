@@ -199,7 +199,8 @@ static void make_reader(Planner *planner, const Op *op, StageInputKind kind, uin
 
 // A breaker that takes all rows of the operator's first input and from which a stage goes on.
 static void break_at(Planner *planner, const Op *op, BreakerKind kind, const char *reason) {
-    Breaker breaker = {.kind = kind, .op = op->id, .limited = op->kind == OP_LIMIT};
+    Breaker breaker = {.kind = kind, .op = op->id, .limited = op->kind == OP_LIMIT,
+                       .first = OP_NONE};
     uint32_t index = stages_breaker(planner, breaker);
     stages_feed(planner, op->inputs[0], op->id, 0, index);
     make_reader(planner, op, STAGE_ROWS, index);
@@ -360,6 +361,9 @@ const PlanPass plan_passes[] = {
     {"fuse", plan_fuse,
      .gives = FACT_STAGES,
      .doc = "operators into stages; a border where rows must wait"},
+    {"first", plan_first,
+     .needs = FACT_STAGES,
+     .doc = "sorts of which a limit or a window takes the first rows"},
     {"layout", plan_layout,
      .needs = FACT_STAGES, .gives = FACT_ENTRIES,
      .doc = "what breakers and edges keep of a row, and where"},

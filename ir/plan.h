@@ -73,6 +73,9 @@ typedef struct Breaker {
     Text        shares;      // By what the threads that put all of it together share it out.
     uint32_t    producers;   // How many stages feed it. It is finished when all have ended.
     bool        limited;     // EDGE of a LIMIT: setup computes how many rows to skip and to take.
+    // SORT of which only the first rows are wanted, of each partition of a window: the operator
+    // that says how many, a LIMIT or a WINDOW (plan_first.c). Else OP_NONE.
+    OpId        first;
 } Breaker;
 
 typedef struct Terminal {
@@ -267,6 +270,7 @@ uint32_t plan_consumer_count(const Graph *graph, const Stage *stage, OpId op);
 // The passes, each private to plan*.c.
 void plan_devices(Plan *plan, PlanOptions options);  // Steps that go to a GPU by an estimate.
 void plan_fuse(Plan *plan, PlanOptions options);     // Stages, borders, breakers and their order.
+void plan_first(Plan *plan, PlanOptions options);    // Sorts whose first rows are enough.
 void plan_layout(Plan *plan, PlanOptions options);   // What entries of breakers hold, and where.
 void plan_counts(Plan *plan, PlanOptions options);   // Says which steps count their rows
                                                      // themselves.

@@ -174,6 +174,11 @@ static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
                         breaker->entry_align);
     text_buf_format(buf, "%s%s\n", breaker->limited ? ", limited" : "",
                     breaker->keeps_op ? ", keeps it" : "");
+    if (breaker->first.i != OP_NONE.i) {
+        text_buf_add(buf, TEXT("    first rows of "));
+        print_op(buf, plan, breaker->first);
+        text_buf_char(buf, '\n');
+    }
     if (breaker->shares.len)
         text_buf_format(buf, "    shared out by %.*s\n", TEXT_ARG(breaker->shares));
     if (breaker->entry_bytes) print_entry(buf, plan, breaker);

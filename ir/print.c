@@ -432,6 +432,8 @@ static void print_reach(Printer *to, int64_t reach) {
 }
 
 static void print_window(Printer *to, const Op *op) {
+    if (op->window.keeps == KEEPS_LAST) text_buf_add(to->buf, TEXT("    last\n"));
+    if (op->window.keeps == KEEPS_FIRST) print_use_line(to, "first", op->window.most);
     for (uint32_t i = 0; i < op->window.key_count; i++)
         print_use_line(to, "key", op->window.keys[i]);
     for (uint32_t i = 0; i < op->window.sort_count; i++)

@@ -325,6 +325,10 @@ static bool window_line(Block *block) {
         uint32_t own = reader_accept(reader, "fn") ? WINDOW_OWN : 0;
         arena_push(reader->arena, window->from, block->op->column_count, block->caps[CAP_ROWS],
                    reader_u32(reader) | own);
+    } else if (reader_accept(reader, "last")) window->keeps = KEEPS_LAST;
+    else if (reader_accept(reader, "first")) {
+        window->keeps = KEEPS_FIRST;
+        window->most = read_use(block);
     } else return false;
     return true;
 }
@@ -467,9 +471,10 @@ static void clear_uses(Op *op) {
         clear_options(&op->sink.options);
         break;
     case OP_HINT: op->hint.rows = op->hint.bytes = EXPR_NONE; break;
+    case OP_WINDOW: op->window.most = EXPR_NONE; break;
     case OP_JOIN: op->join.where = op->join.seek = op->join.within = EXPR_NONE; break;
     case OP_PROJECT: case OP_EXPLODE: case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_UNION:
-    case OP_ZIP: case OP_WINDOW:
+    case OP_ZIP:
         break;
     }
 }

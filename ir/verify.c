@@ -171,6 +171,8 @@ static void check_window(Verifier *verifier) {
              "the range of function %u has no key", i);
         WANT(fn->n >= 0, "function %u has a negative number", i);
     }
+    WANT(window->keeps == KEEPS_ALL || !window->fn_count, "it keeps some rows of functions");
+    WANT((window->keeps == KEEPS_FIRST) == !expr_is_none(window->most), "how many rows stay");
     for (uint32_t i = 0; i < op->column_count; i++) {
         uint32_t from = window->from[i], index = from & ~WINDOW_OWN;
         bool own = from >= WINDOW_OWN;

@@ -100,6 +100,7 @@ void op_each_expr(Op *op, void *self, ExprSee *see) {
             visit(&to, &op->window.sort[i].key, SCOPE_INPUT, TYPE_ERROR);
         for (uint32_t i = 0; i < op->window.fn_count; i++)
             visit(&to, &op->window.fns[i].arg, SCOPE_INPUT, TYPE_ERROR);
+        visit(&to, &op->window.most, SCOPE_PARAMS, TYPE_I64);
         break;
     case OP_SINK: visit_sink(&to, &op->sink); break;
     }

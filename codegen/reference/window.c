@@ -133,7 +133,7 @@ static int64_t numbered(const Partition *of, uint32_t f, size_t row) {
     const WindowFn *fn = &of->all->op->window.fns[f];
     int64_t number = 1, count = (int64_t)of->count, at = (int64_t)row;
     switch (fn->kind) {
-    case WINDOW_ROW_NUMBER: return fn->n ? count - at : at + 1;
+    case WINDOW_ROW_NUMBER: return at + 1;
     case WINDOW_RANK:
         while (at > 0 && peers(of, (size_t)at - 1, row)) at--;
         return at + 1;
@@ -228,8 +228,20 @@ static void finish_row(const Partition *of, const Node *node, size_t at) {
     row_meet(row, op);
 }
 
+static bool comes_out(const Op *op, int64_t most, size_t at, size_t count) {
+    switch (op->window.keeps) {
+    case KEEPS_ALL: return true;
+    case KEEPS_FIRST: return (int64_t)at < most;
+    case KEEPS_LAST: return at + 1 == count;
+    }
+    return true;
+}
+
 void window_advance(Job *job, Node *node) {
     const Op *op = node->op;
+    Value number = {0};
+    if (op->window.keeps == KEEPS_FIRST && !job_setting(job, op->window.most, &number)) return;
+    int64_t most = number.i;
     Members all = {.job = job, .op = op, .wanted = wanted_of(job, node)};
     for (Row *row; (row = node_take(job, node, 0));) take(&all, node, row);
     Member *room = arena_new_array(job->arena, Member, all.count + 1);
@@ -239,9 +251,12 @@ void window_advance(Job *job, Node *node) {
             if (compare_members(&all, &all.items[at], &all.items[next], 0, op->window.key_count))
                 break;
         Partition of = {&all, all.items + at, next - at};
-        for (size_t i = 0; i < of.count && !job->exit_code; i++) finish_row(&of, node, i);
+        for (size_t i = 0; i < of.count && !job->exit_code; i++)
+            if (comes_out(op, most, i, of.count)) finish_row(&of, node, i);
+            else node->counts.filtered++;
     }
     merge_sort(&all, all.items, room, all.count, true);
-    for (size_t i = 0; i < all.count && !job->exit_code; i++) node_add(job, node, all.items[i].out);
+    for (size_t i = 0; i < all.count && !job->exit_code; i++)
+        if (all.items[i].out) node_add(job, node, all.items[i].out);
     node->done = true;
 }

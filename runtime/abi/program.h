@@ -104,10 +104,12 @@ typedef struct SbWindowFn {
     const SbType *type;        // Of the value at value_offset of an entry; null: it takes none.
     const SbType *result;      // Of what is put at result_offset.
     uint32_t value_offset, result_offset;
-    int64_t  n;                // LAG, LEAD, NTH, NTILE: the number. SESSION: the gap. ROW_NUMBER: 1
-                               // where rows are counted from the last one.
+    int64_t  n;                // LAG, LEAD, NTH, NTILE: the number. SESSION: the gap.
     int64_t  back, ahead;      // The frame.
 } SbWindowFn;
+
+// Which rows of a partition come out.
+typedef enum SbWindowKeeps { SB_KEEPS_ALL, SB_KEEPS_FIRST, SB_KEEPS_LAST } SbWindowKeeps;
 
 typedef struct SbWindow {
     // Not 0: the rows are of different partitions; the rows differ in a sort key. Null: none do.
@@ -118,6 +120,7 @@ typedef struct SbWindow {
     const SbType *key;         // Of the first sort key, for frames of a range; or null.
     uint32_t key_offset;
     bool     descending;       // That key descends.
+    uint8_t  keeps;            // SbWindowKeeps; other than all where there are no functions.
 } SbWindow;
 
 typedef struct SbBreaker {
@@ -273,7 +276,8 @@ typedef struct SbSetup {
     SbStr   *sink_paths;       // By sink.
     int64_t *sink_bytes;       // By sink: bytes a part.
     int64_t *sink_files;       // By sink: the most files of an output by key.
-    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all.
+    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all. Of a
+                               // sort: rows that are wanted of each partition.
     int64_t *skip_rows;        // By breaker: rows skipped first; 0.
     int64_t *stage_rows;       // By stage: rows that a task takes at most; INT64_MAX.
     int64_t *stage_bytes;      // By stage: bytes at which it hands its output over; INT64_MAX.

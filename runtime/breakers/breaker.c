@@ -2,6 +2,7 @@
 
 #include "runtime/abi/calls.h"
 #include "runtime/breakers/far.h"
+#include "runtime/breakers/first_rows.h"
 #include "runtime/breakers/groups.h"
 #include "runtime/breakers/join_table.h"
 #include "runtime/breakers/spill_groups.h"
@@ -58,6 +59,7 @@ struct SbBreakerState {
     Spill    *spill;          // nullptr: no row goes to disk.
     SpillRuns on_disk;        // Its rows, in order.
     SpillSort sort;           // How they get there.
+    FirstRows *first;         // By thread: which rows are wanted; nullptr: all.
     SpillGroups *groups;
     SpillJoin *join;          // What they become.
 };
@@ -210,7 +212,18 @@ void sb_breaker_close(SbBreakerState *breaker) {
     free(breaker->parts);
     free(breaker->runs);
     free(breaker->by_number);
+    free(breaker->first);
     free(breaker);
+}
+
+bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most) {
+    FirstRows *first = breaker->first = calloc(breaker->threads, sizeof *first);
+    for (uint32_t i = 0; first && i < breaker->threads; i++) {
+        first_rows_open(&first[i], breaker->what, &breaker->on_disk_by, most);
+        breaker->parts[i].rows.state->shrink = &first[i].shrink;
+    }
+    breaker->sort.first = first;
+    return first;
 }
 
 void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread) { return &breaker->parts[thread]; }
@@ -325,6 +338,8 @@ static int32_t sort_entries(SbBreakerState *breaker, SbParallel *parallel) {
     const SbSortBy *by = what->window ? &breaker->on_disk_by : &breaker->by;
     close_ranks(breaker);
     int32_t status = sb_sort(breaker->entries, breaker->count, by, breaker->memory, parallel);
+    if (!status && breaker->first)
+        breaker->count = first_rows_choose(breaker->first, breaker->entries, breaker->count);
     if (status || !what->window) return status;
     status = window_all(what, breaker->entries, breaker->count, breaker->memory, parallel);
     if (status) return status;
@@ -551,7 +566,9 @@ static int32_t run_window(SbBreakerState *breaker, SbParallel *parallel) {
     if (breaker->spill->failed || !spill_runs_open(&to, breaker->spill, breaker->memory))
         return SB_FAULT_TOO_LARGE;
     to.indexed = true;
-    int32_t status = spill_window(&from, &to, &breaker->by, parallel);
+    int32_t status = breaker->first
+                         ? first_rows_on_disk(breaker->first, rows, &to, &breaker->by, parallel)
+                         : spill_window(&from, &to, &breaker->by, parallel);
     if (!status) {
         spill_runs_close(rows);
         spill_runs_move(rows, &to);
@@ -569,9 +586,9 @@ static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
     if (breaker->memory->less) breaker->memory->less(breaker->memory);
     if (is_group(breaker)) status = spill_groups_finish(breaker->groups, parallel);
     else breaker->rows_in = breaker->on_disk.rows;
-    breaker->count = breaker->on_disk.rows;
     if (breaker->spill->failed) return SB_FAULT_TOO_LARGE;
     if (breaker->what->window && !status) status = run_window(breaker, parallel);
+    breaker->count = breaker->on_disk.rows;
     if (status) return status;
     if (is_join(breaker)) keep_right(breaker, parallel);
     else spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel);

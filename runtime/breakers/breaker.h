@@ -29,6 +29,10 @@ SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemor
                                 Spill *spill);
 void sb_breaker_close(SbBreakerState *breaker);
 
+// Of a sort, before rows come: only the first `most` rows of each partition are wanted, or the last
+// one, as SbWindow.keeps says. Without a window all rows are one partition. False: no memory.
+bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most);
+
 // What tasks of `thread` put into SbTask.terminals: SbGroups * for a group, SbRows * else.
 void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread);
 

@@ -46,6 +46,8 @@ bool spill_sort_write(const SpillSort *sort, uint32_t thread, const SbEntry **en
         return spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to sort rows that are spilled");
     sb_sort_serial(entries, room, count, sort->by);
     free(room);
+    int64_t wanted = sort->first ? first_rows_choose(sort->first, entries, count) : count;
+    count = wanted ? wanted : 1;  // Where none is wanted at all one does not matter.
     SpillIndex *index = spill_runs_index(sort->runs);
     const SpillPut put = {spill, thread, sort->what, sort->by, index};
     if (spill_begin(spill, thread) && spill_put_all(&put, entries, count))

@@ -7,6 +7,7 @@
 #ifndef SBC_RUNTIME_SPILL_SORT_H
 #define SBC_RUNTIME_SPILL_SORT_H
 
+#include "runtime/breakers/first_rows.h"
 #include "runtime/disk.h"
 #include "runtime/rows.h"
 
@@ -22,6 +23,7 @@ typedef struct SpillSort {
     const SbBreaker *what;
     const SbSortBy  *by;
     SpillRuns       *runs;
+    const FirstRows *first;   // Only these are written. nullptr: all rows.
     SpillSortPart   *parts;   // By thread.
     uint32_t         threads; // Threads that have a part.
 } SpillSort;

@@ -96,8 +96,7 @@ static void move_frame(const WindowRun *window, WindowState *state) {
 
 // Has the function to know all rows before the first one gets its result?
 static bool wants_whole(const SbWindowFn *fn) {
-    return of_whole(fn) || fn->kind == SB_WINDOW_NTILE ||
-           (fn->kind == SB_WINDOW_ROW_NUMBER && fn->n);
+    return of_whole(fn) || fn->kind == SB_WINDOW_NTILE;
 }
 
 // How far the function can give results: all that belongs to these is there.
@@ -126,10 +125,8 @@ static int64_t rows_in_all(const WindowRun *window) {
 
 static int32_t run_numbers(WindowRun *window, WindowState *state) {
     const SbWindowFn *fn = state->fn;
-    int64_t all = rows_in_all(window);
     for (; state->next < window->limit; state->next++)
-        give_number(fn, row_at(window, state->next),
-                    fn->n ? all - state->next : state->next + 1);
+        give_number(fn, row_at(window, state->next), state->next + 1);
     return SB_OK;
 }
 

@@ -95,6 +95,7 @@ typedef struct JobBreakers {
     bool        *finished;       // Its rows are there.
     Edge        *edges;
     const SbTable **tables;
+    int64_t     *first_rows;     // Of a sort: so many rows of each partition are wanted.
     int64_t     *kept;           // Rows after it was finished.
     int64_t     *unmatched_rows; // Rows of a join's right side that came out alone.
     uint32_t     lanes;          // Parts of breakers: one for each thread, and more where tasks

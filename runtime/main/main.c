@@ -38,10 +38,11 @@ static bool open_breakers(JobBreakers *breakers, const SbJob *what) {
     breakers->edges = calloc(count, sizeof *breakers->edges);
     breakers->finished = calloc(count, sizeof *breakers->finished);
     breakers->tables = calloc(count, sizeof *breakers->tables);
+    breakers->first_rows = calloc(count, sizeof *breakers->first_rows);
     breakers->kept = calloc(count, sizeof *breakers->kept);
     breakers->unmatched_rows = calloc(count, sizeof *breakers->unmatched_rows);
     return breakers->states && breakers->edges && breakers->finished && breakers->tables &&
-           breakers->kept && breakers->unmatched_rows;
+           breakers->first_rows && breakers->kept && breakers->unmatched_rows;
 }
 
 static void close_breakers(JobBreakers *breakers, const SbJob *what) {
@@ -54,6 +55,7 @@ static void close_breakers(JobBreakers *breakers, const SbJob *what) {
     free(breakers->edges);
     free(breakers->finished);
     free(breakers->tables);
+    free(breakers->first_rows);
     free(breakers->kept);
     free(breakers->unmatched_rows);
 }
@@ -97,20 +99,24 @@ static bool allocate(Job *job) {
     return good || trouble_no_memory(&job->trouble, "to begin");
 }
 
-static bool set_edges(const JobAsk *ask, Edge *edges, Trouble *trouble) {
+// How many rows limits take, and sorts need.
+static bool set_limits(const JobAsk *ask, JobBreakers *breakers, Trouble *trouble) {
     const SbSetup *setup = &ask->setup;
     for (uint32_t b = 0; b < ask->what->breaker_count; b++) {
-        Edge *edge = &edges[b];
+        Edge *edge = &breakers->edges[b];
         int64_t rows = setup->limit_rows[b], skip = setup->skip_rows[b];
-        edge->limited = rows != INT64_MIN;
-        edge->limit = INT64_MAX;
-        if (!edge->limited) continue;
+        bool limited = rows != INT64_MIN;
+        breakers->first_rows[b] = edge->limit = INT64_MAX;
+        if (!limited) continue;
         if (rows < 0 || skip < 0) {
             return trouble_set(trouble, TROUBLE_SETUP, "a number of rows is negative: %lld",
                                (long long)(rows < 0 ? rows : skip));
         }
-        edge->skip = skip;
-        if (__builtin_add_overflow(rows, skip, &edge->limit)) edge->limit = INT64_MAX;
+        int64_t all;
+        if (__builtin_add_overflow(rows, skip, &all)) all = INT64_MAX;
+        bool sorts = ask->what->breakers[b].kind == SB_BREAK_SORT;
+        if (sorts) breakers->first_rows[b] = all;
+        else *edge = (Edge){.limited = true, .skip = skip, .limit = all};
     }
     return true;
 }
@@ -290,7 +296,7 @@ static bool open_plan(Job *job) {
     foreign_open(&job->machine.memory);
     if (!choose_code(job->ask.what, &job->trouble) || !allocate(job)) return false;
     if (!read_ask(&job->ask, &job->trouble) ||
-        !set_edges(&job->ask, job->breakers.edges, &job->trouble) ||
+        !set_limits(&job->ask, &job->breakers, &job->trouble) ||
         !check_partitions(&job->ask, &job->trouble)) {
         return false;
     }

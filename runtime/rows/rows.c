@@ -170,6 +170,38 @@ void sb_rows_reset(SbRows *rows) {
 
 void sb_rows_clear(SbRows *rows) { let_go(rows, false); }
 
+bool sb_rows_become(SbRows *rows, SbRows *from) {
+    struct SbRowsState *state = rows->state, *other = from->state;
+    int64_t covered = 0, before = state->covered;
+    for (int64_t i = 0; state->relief && i < other->block_count; i++)
+        covered += other->blocks[i].count * state->relief->cover;
+    if (covered > before && !sb_memory_charge(memory_of(rows), covered - before)) return false;
+    if (covered < before) sb_memory_release(memory_of(rows), before - covered);
+    state->covered = 0;  // What is charged now is for the rows of `from`.
+    let_go(rows, false);
+    state->covered = covered;
+    if (state->blocks != state->few) free(state->blocks);
+    bool few = other->blocks == other->few;
+    if (few) memcpy(state->few, other->few, sizeof state->few);
+    state->blocks = few ? state->few : other->blocks;
+    state->block_count = other->block_count;
+    state->blocks_max = other->blocks_max;
+    state->entries = other->entries;
+    state->texts = other->texts;
+    state->block_end = other->block_end;
+    rows->count = from->count;
+    rows->at = from->at;
+    rows->end = from->end;
+    free(other);
+    *from = (SbRows){0};
+    return true;
+}
+
+static void shrink_if_many(SbRows *rows) {
+    RowsShrink *shrink = rows->state->shrink;
+    if (shrink && !rows->state->mark.is && rows->count >= shrink->at) shrink->shrink(shrink, rows);
+}
+
 static bool relieve(SbRows *rows, bool in_row) {
     RowsRelief *relief = rows->state->relief;
     RowsMark *mark = &rows->state->mark;
@@ -186,6 +218,7 @@ static bool relieve(SbRows *rows, bool in_row) {
 void sb_rows_mark(SbRows *rows) {
     struct SbRowsState *state = rows->state;
     assert(!state->mark.is);
+    shrink_if_many(rows);
     state->mark = (RowsMark){.is = true, .count = rows->count, .blocks = state->block_count,
                              .at = rows->at, .block_end = state->block_end,
                              .entries = sb_slab_mark(&state->entries),
@@ -288,6 +321,8 @@ int64_t sb_rows_used(const SbRows *rows) {
 // A new block of entries. False: over the limit.
 static bool begin_block(SbRows *rows, int64_t entry_bytes) {
     struct SbRowsState *state = rows->state;
+    shrink_if_many(rows);
+    if (rows->at != state->block_end) return true;
     if (state->block_count == state->blocks_max && !more_blocks(state)) return false;
     if (!relieve_if_short(rows, false)) return false;
     while (!grow(rows, entry_bytes))

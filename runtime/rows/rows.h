@@ -20,6 +20,13 @@ typedef struct RowsRelief {
     int64_t cover;           // Charged with each entry: what `write` takes for it.
 } RowsRelief;
 
+// Some of the rows are not wanted.
+typedef struct RowsShrink {
+    // Lets such rows go, if it can (sb_rows_become). No row is marked.
+    void  (*shrink)(struct RowsShrink *self, SbRows *rows);
+    int64_t at;              // It is called when there are so many rows, between two rows.
+} RowsShrink;
+
 // From here on rows may be taken back.
 typedef struct RowsMark {
     bool       is;
@@ -40,6 +47,7 @@ struct SbRowsState {
     int64_t   block_count, blocks_max;
     const SbEntry **order;   // Made by sb_rows_entries.
     int64_t   order_bytes;   // Charged for it; 0: it lies after the last entry.
+    RowsShrink *shrink;      // nullptr: all rows are wanted.
     RowsRelief *relief;      // nullptr: all rows stay.
     int64_t   covered;       // Charged for relief->cover.
     char     *block_end;     // Of the last block. rows->end may stand before it, where a piece
@@ -82,6 +90,9 @@ bool sb_rows_keep(SbRows *rows);
 void sb_rows_reset(SbRows *rows);
 // Lets all rows go.
 void sb_rows_clear(SbRows *rows);
+// Lets all rows go and has those of `from`, of the same size and memory, which is closed. False: no
+// memory to write them one day, and nothing has changed.
+bool sb_rows_become(SbRows *rows, SbRows *from);
 // Gives up what is charged for writing them.
 void sb_rows_uncover(SbRows *rows);
 // From now on other processes may read what is added, if the account has an arena.

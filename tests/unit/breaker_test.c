@@ -164,6 +164,55 @@ static void check_sort(int64_t rows, Prefixes prefixes) {
     CHECK(memory.used == 0);
 }
 
+// Of each partition, the rows of one `a`, the first `most` by b, or the last one. So many rows are
+// never there at once.
+static int32_t compare_partitions(const SbEntry *x, const SbEntry *y) {
+    return (((const Row *)x)->a > ((const Row *)y)->a) - (((const Row *)x)->a < ((const Row *)y)->a);
+}
+
+static void check_first(int64_t partitions, int64_t most, uint8_t keeps) {
+    enum : int64_t { ROWS = 600000, ROWS_AT_ONCE = 150000 };
+    SbMemory memory;
+    sb_memory_open(&memory, INT64_C(1) << 32);
+    const SbWindow window = {.partition = partitions > 1 ? compare_partitions : nullptr,
+                             .keeps = keeps};
+    SbBreaker what = {.kind = SB_BREAK_SORT, .entry_bytes = sizeof(Row), .compare = compare_rows,
+                      .window = keeps ? &window : nullptr};
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, nullptr);
+    CHECK(sb_breaker_want_first(breaker, most));
+    int64_t held = 0, count;
+    for (int64_t i = 0; i < ROWS; i++) {
+        SbRows *part = sb_breaker_part(breaker, (uint32_t)(i % THREADS));
+        if (part->count % 1000 == 0) sb_rows_mark(part), sb_rows_keep(part);
+        *(Row *)(void *)sb_rows_add(part) = (Row){{0, (uint64_t)i}, i % partitions,
+                                                  i * 104729 % ROWS};
+        if (memory.used > held) held = memory.used;
+    }
+    CHECK_SAYS(held < ROWS_AT_ONCE * (int64_t)sizeof(Row), "%ld bytes", held);
+    CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
+    const SbEntry *const *entries = sb_breaker_entries(breaker, &count);
+    CHECK_SAYS(count == partitions * most, "%ld", count);
+    for (int64_t i = 0; i < count; i++) {
+        const Row *row = (const Row *)entries[i];
+        int64_t before = 0;  // Rows of the partition that come before this one, or after it.
+        for (int64_t k = row->a; k < ROWS; k += partitions) {
+            int64_t b = k * 104729 % ROWS;
+            before += keeps == SB_KEEPS_LAST ? b > row->b : b < row->b;
+        }
+        CHECK_SAYS(before < most, "row %lu", (unsigned long)row->entry.order);
+        if (keeps && i) CHECK(entries[i - 1]->order < row->entry.order);
+    }
+    sb_breaker_close(breaker);
+    CHECK(memory.used == 0);
+}
+
+static void first_rows_are_chosen_as_they_come(void) {
+    check_first(1, 100, SB_KEEPS_ALL);
+    check_first(7, 3, SB_KEEPS_FIRST);
+    check_first(1, 50, SB_KEEPS_FIRST);
+    check_first(1000, 1, SB_KEEPS_LAST);
+}
+
 static void sort_is_stable(void) {
     check_sort(0, ONE);
     check_sort(1, NONE);
@@ -316,6 +365,7 @@ static const UnitTest tests[] = {
     {"no_keys_make_one_row", no_keys_make_one_row},
     {"limit_is_kept", limit_is_kept},
     {"sort_is_stable", sort_is_stable},
+    {"first_rows_are_chosen_as_they_come", first_rows_are_chosen_as_they_come},
     {"joins_by_hash_chain", joins_by_hash_chain},
     {"joins_by_numbers_far_apart_chain", joins_by_numbers_far_apart_chain},
     {"joins_by_close_numbers_chain", joins_by_close_numbers_chain},
