@@ -1,6 +1,6 @@
-// Sorts of which the first rows are enough: memory then holds little more than these, whatever comes
-// in (runtime/breakers/first_rows.h). They are those of `top` and `distinct ... keep`, and sorts
-// whose rows go to one limit and to nothing else.
+// Sorts of which the first rows are enough: memory then holds little more than these, whatever
+// comes in (runtime/breakers/first_rows.h). They are those of `top` and `distinct ... keep`, and
+// sorts whose rows go to one limit and to nothing else.
 #include "ir/plan.h"
 
 // Does each row come out again, and nothing else?

@@ -22,6 +22,7 @@
 #include "runtime/breakers/first_rows.h"
 #include "runtime/breakers/groups.h"
 #include "runtime/breakers/join_table.h"
+#include "runtime/breakers/spill_first.h"
 #include "runtime/breakers/spill_groups.h"
 #include "runtime/breakers/spill_join.h"
 #include "runtime/breakers/spill_sort.h"

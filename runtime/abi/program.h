@@ -276,8 +276,8 @@ typedef struct SbSetup {
     SbStr   *sink_paths;       // By sink.
     int64_t *sink_bytes;       // By sink: bytes a part.
     int64_t *sink_files;       // By sink: the most files of an output by key.
-    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all. Of a
-                               // sort: rows that are wanted of each partition.
+    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all. Of
+                               // a sort: rows that are wanted of each partition.
     int64_t *skip_rows;        // By breaker: rows skipped first; 0.
     int64_t *stage_rows;       // By stage: rows that a task takes at most; INT64_MAX.
     int64_t *stage_bytes;      // By stage: bytes at which it hands its output over; INT64_MAX.

@@ -5,6 +5,7 @@
 #include "runtime/breakers/first_rows.h"
 #include "runtime/breakers/groups.h"
 #include "runtime/breakers/join_table.h"
+#include "runtime/breakers/spill_first.h"
 #include "runtime/breakers/spill_groups.h"
 #include "runtime/breakers/spill_join.h"
 #include "runtime/breakers/spill_sort.h"
@@ -567,7 +568,7 @@ static int32_t run_window(SbBreakerState *breaker, SbParallel *parallel) {
         return SB_FAULT_TOO_LARGE;
     to.indexed = true;
     int32_t status = breaker->first
-                         ? first_rows_on_disk(breaker->first, rows, &to, &breaker->by, parallel)
+                         ? spill_first_rows(breaker->first, rows, &to, &breaker->by, parallel)
                          : spill_window(&from, &to, &breaker->by, parallel);
     if (!status) {
         spill_runs_close(rows);

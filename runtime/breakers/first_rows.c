@@ -1,6 +1,5 @@
 #include "runtime/breakers/first_rows.h"
 
-#include "runtime/breakers/spill_sort.h"
 #include "runtime/breakers/window.h"
 
 #include <stdlib.h>
@@ -11,20 +10,20 @@ enum {
     ROW_BYTES = sizeof(SbEntry *) + 2 * sizeof(SbSortItem),  // What looking through takes.
 };
 
-static bool same_partition(const FirstRows *first, const SbEntry *a, const SbEntry *b) {
+bool first_rows_together(const FirstRows *first, const SbEntry *a, const SbEntry *b) {
     const SbWindow *window = first->what->window;
     return !window || window_same_partition(window, a, b);
 }
 
-static bool wants_last(const FirstRows *first) {
+bool first_rows_wants_last(const FirstRows *first) {
     return first->what->window && first->what->window->keeps == SB_KEEPS_LAST;
 }
 
 int64_t first_rows_choose(const FirstRows *first, const SbEntry **entries, int64_t count) {
-    bool last = wants_last(first);
+    bool last = first_rows_wants_last(first);
     int64_t left = 0, number = 0;  // Of the row in its partition.
     for (int64_t i = 0; i < count; i++) {
-        bool same = i > 0 && same_partition(first, entries[i - 1], entries[i]);
+        bool same = i > 0 && first_rows_together(first, entries[i - 1], entries[i]);
         number = same ? number + 1 : 0;
         if (last && same) left--;
         if (last || number < first->most) entries[left++] = entries[i];
@@ -71,71 +70,4 @@ static void shrink(RowsShrink *self, SbRows *rows) {
 
 void first_rows_open(FirstRows *first, const SbBreaker *what, const SbSortBy *by, int64_t most) {
     *first = (FirstRows){.shrink = {shrink, EAGER_ROWS}, .what = what, .by = by, .most = most};
-}
-
-// ---- on disk ------------------------------------------------------------------------------------
-
-typedef struct Choice {
-    const FirstRows *first;
-    const SpillRuns *from;
-    SpillSort        sort;    // Writes what is chosen.
-    SbRows           chosen;
-    SbRows           before;  // A copy of the row before, or of the first one of its partition.
-    const SbEntry   *row;     // It. nullptr: there is none.
-    bool             good;
-} Choice;
-
-static bool hold(Choice *choice, const SbEntry *entry) {
-    sb_rows_reset(&choice->before);
-    choice->row = spill_copy(&choice->before, choice->first->what, entry);
-    return choice->row;
-}
-
-static bool choose(Choice *choice, const SbEntry *entry) {
-    return spill_copy(&choice->chosen, choice->first->what, entry);
-}
-
-static bool go_along(Choice *choice, SpillMerge *merge) {
-    const FirstRows *first = choice->first;
-    bool last = wants_last(first), good = true;
-    int64_t number = 0, held;
-    for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
-        bool same = choice->row && same_partition(first, choice->row, entry);
-        number = same ? number + 1 : 0;
-        if (last && choice->row && !same) good = choose(choice, choice->row);
-        if (last || !same) good = good && hold(choice, entry);
-        if (!last && number < first->most) good = good && choose(choice, entry);
-        spill_merge_pass(merge);
-    }
-    if (last && choice->row) good = good && choose(choice, choice->row);
-    return good;
-}
-
-static void run_choice(void *arg, uint32_t index, uint32_t thread) {
-    (void)index;
-    Choice *choice = arg;
-    const FirstRows *first = choice->first;
-    Spill *spill = choice->from->spill;
-    int64_t bytes = first->what->entry_bytes;
-    if (!sb_rows_init(&choice->chosen, spill->memory, bytes) &&
-        !sb_rows_init(&choice->before, spill->memory, bytes) &&
-        spill_sort_watch(&choice->sort, thread, &choice->chosen)) {
-        SpillMerge *merge = spill_merge_open(choice->from, first->what, first->by);
-        choice->good = merge && go_along(choice, merge);
-        spill_merge_close(merge);
-    }
-    if (!choice->good)
-        spill_fail(spill, TROUBLE_MEMORY, "no memory for the first rows of a partition");
-}
-
-int32_t first_rows_on_disk(const FirstRows *first, const SpillRuns *from, SpillRuns *to,
-                           const SbSortBy *by, SbParallel *parallel) {
-    Choice choice = {.first = first, .from = from};
-    if (!spill_sort_open(&choice.sort, first->what, by, to)) return SB_FAULT_TOO_LARGE;
-    parallel->each(parallel, 1, run_choice, &choice);
-    if (choice.good) spill_sort_rest(&choice.sort, &choice.chosen, parallel);
-    sb_rows_fini(&choice.chosen);
-    sb_rows_fini(&choice.before);
-    spill_sort_close(&choice.sort);
-    return to->spill->failed ? SB_FAULT_TOO_LARGE : SB_OK;
 }

@@ -13,7 +13,6 @@
 
 #include "runtime/abi/program.h"
 #include "runtime/disk.h"
-#include "runtime/host.h"
 #include "runtime/rows.h"
 
 // What is wanted of the rows of a breaker, a sort.
@@ -31,9 +30,9 @@ void first_rows_open(FirstRows *first, const SbBreaker *what, const SbSortBy *by
 // there are.
 int64_t first_rows_choose(const FirstRows *first, const SbEntry **entries, int64_t count);
 
-// The same on disk: `from` has the rows in the order of the window, and `to`, which is open, gets
-// the wanted ones in the order `by`. A status: SB_FAULT_TOO_LARGE where spill->failed.
-int32_t first_rows_on_disk(const FirstRows *first, const SpillRuns *from, SpillRuns *to,
-                           const SbSortBy *by, SbParallel *parallel);
+// Are both rows of one partition?
+bool first_rows_together(const FirstRows *first, const SbEntry *a, const SbEntry *b);
+// Is the last row of each partition wanted?
+bool first_rows_wants_last(const FirstRows *first);
 
 #endif

@@ -142,9 +142,12 @@ void watch_state(Watch *watch, uint32_t number, WatchState state, int64_t now_ns
     WatchStage *stage = &watch->stages[number];
     int before = atomic_load_explicit(&stage->state, memory_order_relaxed);
     if (before == (int)state) return;
+    atomic_fetch_add_explicit(&stage->changes, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
     add(&stage->state_ns[before], now_ns - GET(stage->since_ns));
     set(&stage->since_ns, now_ns);
     atomic_store_explicit(&stage->state, (int)state, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stage->changes, 1, memory_order_release);
 }
 
 void watch_queue(Watch *watch, uint32_t stage, int64_t bytes) {
@@ -195,19 +198,35 @@ int64_t watch_most(_Atomic int64_t *told, int64_t now) {
     return now > most ? now : most;
 }
 
+// The state, and the time in each. A reader that comes into a change would miss the time in the
+// state before it.
+static void read_states(const Watch *watch, WatchStage *stage, WatchFigures *figures) {
+    uint32_t before;
+    do {
+        before = atomic_load_explicit(&stage->changes, memory_order_acquire);
+        int64_t now = watch->closed_ns ? watch->closed_ns : log_clock_ns();
+        figures->state = (WatchState)GET(stage->state);
+        for (int s = 0; s < WATCH_STATES; s++) figures->state_ns[s] = GET(stage->state_ns[s]);
+        int64_t going = now - GET(stage->since_ns);
+        if (going > 0) figures->state_ns[figures->state] += going;
+        atomic_thread_fence(memory_order_acquire);
+    } while (before % 2 || before != GET(stage->changes));
+    // A change may be told later than its time.
+    for (int s = 0; s < WATCH_STATES && !GET(watch->ended_ns); s++)
+        figures->state_ns[s] = watch_most(&stage->state_told[s], figures->state_ns[s]);
+}
+
 void watch_figures(const Watch *watch, uint32_t number, WatchFigures *figures) {
     WatchStage *stage = &watch->stages[number];
     int64_t now = now_of(watch);
     *figures = (WatchFigures){
-        .state = (WatchState)GET(stage->state), .rows_in = GET(stage->rows_in),
+        .rows_in = GET(stage->rows_in),
         .rows_out = GET(stage->rows_out), .bytes_in = GET(stage->bytes_in),
         .bytes_out = GET(stage->bytes_out), .queued = GET(stage->queued),
         .unwritten = GET(stage->unwritten), .idle_ns = now - GET(stage->moved_ns),
         .running = GET(stage->running), .writing = GET(stage->writing),
     };
-    for (int s = 0; s < WATCH_STATES; s++) figures->state_ns[s] = GET(stage->state_ns[s]);
-    int64_t going = (watch->closed_ns ? watch->closed_ns : log_clock_ns()) - GET(stage->since_ns);
-    if (going > 0) figures->state_ns[figures->state] += going;
+    read_states(watch, stage, figures);
     for (int s = 0; s < WATCH_STATES; s++)
         figures->class_ns[states[s].class] += figures->state_ns[s];
     for (int w = 0; w < WORK_KINDS; w++) {
@@ -227,6 +246,8 @@ void watch_figures(const Watch *watch, uint32_t number, WatchFigures *figures) {
     figures->rows_in += figures->rows_live;
     figures->bytes_in += figures->bytes_live;
     if (GET(watch->ended_ns)) return;
+    for (int w = 0; w < WORK_KINDS; w++)
+        figures->work_ns[w] = watch_most(&stage->work_told[w], figures->work_ns[w]);
     figures->rows_in = watch_most(&stage->rows_told, figures->rows_in);
     figures->bytes_in = watch_most(&stage->bytes_told, figures->bytes_in);
 }

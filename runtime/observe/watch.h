@@ -62,6 +62,7 @@ typedef struct WatchSpans {
 } WatchSpans;
 
 typedef struct WatchStage {
+    _Atomic uint32_t changes;                  // Odd while the next three change.
     _Atomic int     state;
     _Atomic int64_t since_ns;                  // When the stage came into this state.
     _Atomic int64_t state_ns[WATCH_STATES];    // Time in all states before this one.
@@ -70,6 +71,7 @@ typedef struct WatchStage {
     _Atomic int64_t rows_in, rows_out, bytes_in, bytes_out;
     _Atomic int64_t queued;                    // Bytes that rows in front of it fill.
     _Atomic int64_t rows_told, bytes_told;     // The most that readers have been told.
+    _Atomic int64_t state_told[WATCH_STATES], work_told[WORK_KINDS];
     _Atomic int64_t moved_ns;                  // When the stage last handed something over, or
                                                // began.
     _Atomic int64_t unwritten;                 // Bytes that it made and that no output holds yet.

@@ -167,7 +167,8 @@ static void check_sort(int64_t rows, Prefixes prefixes) {
 // Of each partition, the rows of one `a`, the first `most` by b, or the last one. So many rows are
 // never there at once.
 static int32_t compare_partitions(const SbEntry *x, const SbEntry *y) {
-    return (((const Row *)x)->a > ((const Row *)y)->a) - (((const Row *)x)->a < ((const Row *)y)->a);
+    const Row *a = (const Row *)x, *b = (const Row *)y;
+    return (a->a > b->a) - (a->a < b->a);
 }
 
 static void check_first(int64_t partitions, int64_t most, uint8_t keeps) {

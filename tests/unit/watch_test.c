@@ -6,6 +6,7 @@
 #include "runtime/observe/watch.h"
 #include "tests/unit/unit.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 static const BoundStage none = {.label = {"read", 4}};
@@ -143,6 +144,45 @@ static void states_add_up_to_the_time(void) {
     watch_close(&watch);
 }
 
+typedef struct Changing {
+    Watch        watch;
+    _Atomic bool over;
+} Changing;
+
+static void *change_states(void *arg) {
+    Changing *changing = arg;
+    while (!changing->over)
+        for (int s = WATCH_BUSY; s <= WATCH_NO_ROOM; s++)
+            watch_state(&changing->watch, 0, (WatchState)s, log_clock_ns());
+    return nullptr;
+}
+
+// Whoever reads while a state changes sees all of the time, and no state that falls.
+static void states_are_read_as_they_change(void) {
+    enum : int64_t { READS = 200000 };
+    Changing changing = {0};
+    WatchFigures figures, before = {0};
+    CHECK(watch_open(&changing.watch, 1, 1, log_clock_ns()));
+    pthread_t thread;
+    CHECK(pthread_create(&thread, nullptr, change_states, &changing) == 0);
+    int64_t short_of = 0, fell = 0;
+    for (int64_t i = 0; i < READS; i++) {
+        int64_t begun = log_clock_ns() - changing.watch.job_ns, sum = 0;
+        watch_figures(&changing.watch, 0, &figures);
+        for (int s = 0; s < WATCH_STATES; s++) {
+            sum += figures.state_ns[s];
+            fell += figures.state_ns[s] < before.state_ns[s];
+        }
+        short_of += sum < begun;
+        before = figures;
+    }
+    changing.over = true;
+    pthread_join(thread, nullptr);
+    CHECK_SAYS(fell == 0 && short_of == 0, "%ld fell, %ld are short", fell, short_of);
+    watch_stop(&changing.watch);
+    watch_close(&changing.watch);
+}
+
 static void what_waits_for_outputs(void) {
     Watch watch = {0};
     WatchFigures figures;
@@ -229,6 +269,7 @@ static const UnitTest tests[] = {
     {"a_gpu_bounds_a_job", a_gpu_bounds_a_job},
     {"time_of_several_streams", time_of_several_streams},
     {"states_add_up_to_the_time", states_add_up_to_the_time},
+    {"states_are_read_as_they_change", states_are_read_as_they_change},
     {"rows_at_work_count_and_never_fall", rows_at_work_count_and_never_fall},
     {"work_is_counted_by_kind", work_is_counted_by_kind},
     {"tables_have_columns", tables_have_columns},
