@@ -262,16 +262,27 @@ static Value *sorted_values(const AggCall *call) {
 
 static double as_f64(const Type *type, const Value *value) {
     if (type_is_float(type)) return value->f;
-    if (type->kind == TYPE_DATE || type->kind == TYPE_DURATION) return (double)value->i;
+    if (type->kind == TYPE_DURATION) return (double)value->i;
     if (type->kind == TYPE_DECIMAL) return decimal_to_f64(value->decimal, type->scale);
     return integer_to_f64(value_integer(type, value));
 }
 
-// Of the type of the result: days are rounded down, microseconds with halves away from zero.
-static Value quantile_value(const AggCall *call, double x) {
-    if (call->type->kind == TYPE_DATE) return value_i64((int64_t)floor(x));
-    if (call->type->kind == TYPE_DURATION) return value_i64((int64_t)round(x));
-    return value_f64(x);
+static bool of_times(const AggCall *call) {
+    TypeKind kind = call->type->kind;
+    return kind == TYPE_DATE || kind == TYPE_TIMESTAMP || kind == TYPE_DURATION;
+}
+
+// low + (high - low) part of whole numbers: durations with halves away from zero, else rounded
+// down. What a float has after the point is a whole number of 2^-places.
+static int64_t time_between(const AggCall *call, int64_t low, int64_t high, double part) {
+    int exponent;
+    __int128 size = (__int128)ldexp(frexp(part, &exponent), 53);
+    int places = 53 - exponent;
+    __int128 way = ((__int128)high - low) * size, whole = places > 120 ? 0 : way >> places;
+    if (call->type->kind != TYPE_DURATION || places > 120) return (int64_t)(low + whole);
+    __int128 twice = (way - (whole << places)) * 2, one = (__int128)1 << places;
+    bool up = twice > one || (twice == one && low + whole >= 0);
+    return (int64_t)(low + whole + up);
 }
 
 static int32_t quantile(const AggCall *call, double fraction, Value *out) {
@@ -279,12 +290,18 @@ static int32_t quantile(const AggCall *call, double fraction, Value *out) {
     const Value *values = sorted_values(call);
     double place = fraction * (double)(call->input->count - 1), whole = floor(place);
     size_t i = (size_t)whole;
+    if (of_times(call)) {
+        *out = value_i64(values[i].i);
+        if (place != whole)
+            out->i = time_between(call, values[i].i, values[i + 1].i, place - whole);
+        return SB_OK;
+    }
     double low = as_f64(call->type, &values[i]) + 0.0;  // -0.0 counts as 0.0.
     if (place != whole) {
         double high = as_f64(call->type, &values[i + 1]);
         low = low + (high - low) * (place - whole);
     }
-    *out = quantile_value(call, low);
+    *out = value_f64(low);
     return SB_OK;
 }
 
@@ -328,10 +345,29 @@ static double middle_of_bucket(double x) {
     return copysign((floor(size / step) + 0.5) * step, x);
 }
 
+// The middle of the values of which all but the last `bits` bits are those of x, where `bits` is
+// the least with which there are 1,001 such parts of all values.
+static int64_t middle_of_span(const AggCall *call, const Value *values, int64_t x) {
+    for (int bits = 0;; bits++) {
+        size_t parts = 1;
+        for (size_t i = 1; i < call->input->count; i++)
+            parts += values[i].i >> bits != values[i - 1].i >> bits;
+        int64_t width = INT64_C(1) << bits;
+        if (parts <= 1001) return (x >> bits) * width + width / 2;
+    }
+}
+
 static int32_t approx_quantile(const AggCall *call, double fraction, Value *out) {
     if (!(fraction >= 0 && fraction <= 1)) return SB_FAULT_BAD_ARGUMENT;
     const Value *values = sorted_values(call);
     size_t last = call->input->count - 1, place = (size_t)(fraction * (double)last);
+    if (of_times(call) && call->type->kind != TYPE_DURATION) {
+        int64_t at = values[place].i;
+        if (place && place < last) at = middle_of_span(call, values, at);
+        if (at < values[0].i) at = values[0].i;
+        *out = value_i64(at > values[last].i ? values[last].i : at);
+        return SB_OK;
+    }
     double x = as_f64(call->type, &values[place]) + 0.0;
     double least = as_f64(call->type, &values[0]) + 0.0;
     double greatest = as_f64(call->type, &values[last]) + 0.0;
@@ -339,6 +375,8 @@ static int32_t approx_quantile(const AggCall *call, double fraction, Value *out)
     if (x < least) x = least;
     if (x > greatest) x = greatest;
     *out = value_f64(x);
+    if (call->type->kind == TYPE_DURATION)
+        *out = value_i64(round(x) >= 0x1p63 ? INT64_MAX : (int64_t)round(x));
     return SB_OK;
 }
 

@@ -255,8 +255,8 @@ ARG(sb_arg_max_str, SbStr)
 // ---- distribution -------------------------------------------------------------------------------
 
 typedef struct SbSample {
-    double  *values;
-    uint64_t count, room;
+    uint64_t *keys;  // Of the values, in the order in which these are sorted (sample_keys.h).
+    uint64_t  count, room;
 } SbSample;
 
 CALLED(sb_quantile_f64, SbSample, double)
@@ -273,7 +273,8 @@ int32_t sb_quantile_u64_end(SbCall *call, const SbSample *state, double fraction
 CALLED(sb_median_u64, SbSample, uint64_t)
 int32_t sb_median_u64_end(SbCall *call, const SbSample *state, double *out);
 
-// Of durations and dates: in microseconds, halves away from zero, and in days, rounded down.
+// Of times, exactly: in microseconds with halves away from zero for durations; in days and in the
+// unit of the timestamps, rounded down (aggregate_times.c).
 CALLED(sb_quantile_duration, SbSample, int64_t)
 int32_t sb_quantile_duration_end(SbCall *call, const SbSample *state, double fraction,
                                  int64_t *out);
@@ -283,6 +284,16 @@ CALLED(sb_quantile_date, SbSample, int32_t)
 int32_t sb_quantile_date_end(SbCall *call, const SbSample *state, double fraction, int32_t *out);
 CALLED(sb_median_date, SbSample, int32_t)
 int32_t sb_median_date_end(SbCall *call, const SbSample *state, int32_t *out);
+#define TIMED(name)                                                                               \
+    int32_t name##_add(SbCall *call, SbSample *state, const SbType *type, int64_t x);             \
+    int32_t name##_merge(SbCall *call, SbSample *into, const SbType *type, const SbSample *from);
+TIMED(sb_quantile_timestamp)
+int32_t sb_quantile_timestamp_end(SbCall *call, const SbSample *state, const SbType *type,
+                                  double fraction, int64_t *out);
+TIMED(sb_median_timestamp)
+int32_t sb_median_timestamp_end(SbCall *call, const SbSample *state, const SbType *type,
+                                int64_t *out);
+#undef TIMED
 
 #define SAMPLED(name)                                                                             \
     int32_t name##_add(SbCall *call, SbSample *state, const SbType *type, SbDecimal x);           \

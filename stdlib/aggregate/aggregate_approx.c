@@ -127,11 +127,11 @@ int64_t sb_approx_distinct_end(SbCall *, const SbDistinctSketch *state, const Sb
 // ---- quantiles ----------------------------------------------------------------------------------
 
 enum { DROPPED_BITS = 52 - SB_BUCKET_BITS };
-enum : uint64_t { ROOM_MIN = 16 };
+enum : uint32_t { ROOM_MIN = 16 };
 
 static SbBucket *slot_of(const SbBuckets *state, uint64_t number) {
     uint64_t at = sb_hash_word(0, number);
-    while (state->slots[at & (state->room - 1)].number &&
+    while (state->slots[at & (state->room - 1)].count &&
            state->slots[at & (state->room - 1)].number != number)
         at++;
     return &state->slots[at & (state->room - 1)];
@@ -144,7 +144,7 @@ static int32_t grow(SbCall *call, SbBuckets *state) {
     if (!wider.slots) return SB_FAULT_TOO_LARGE;
     memset(wider.slots, 0, wider.room * sizeof *wider.slots);
     for (uint64_t i = 0; i < state->room; i++)
-        if (state->slots[i].number) *slot_of(&wider, state->slots[i].number) = state->slots[i];
+        if (state->slots[i].count) *slot_of(&wider, state->slots[i].number) = state->slots[i];
     *state = wider;
     return SB_OK;
 }
@@ -155,7 +155,7 @@ static int32_t add_to_bucket(SbCall *call, SbBuckets *state, SbBucket more) {
         if (status != SB_OK) return status;
     }
     SbBucket *slot = slot_of(state, more.number);
-    state->used += slot->number == 0;
+    state->used += slot->count == 0;
     slot->number = more.number;
     slot->count += more.count;
     return SB_OK;
@@ -168,7 +168,7 @@ static void widen(SbBuckets *state, uint64_t least, uint64_t greatest) {
 
 int32_t sb_approx_quantile_f64_add(SbCall *call, SbBuckets *state, double x) {
     uint64_t key = sb_sample_key(x);
-    int32_t status = add_to_bucket(call, state, (SbBucket){(key >> DROPPED_BITS) + 1, 1});
+    int32_t status = add_to_bucket(call, state, (SbBucket){key >> DROPPED_BITS, 1});
     if (status != SB_OK) return status;
     widen(state, key, key);
     state->count++;
@@ -178,7 +178,7 @@ int32_t sb_approx_quantile_f64_add(SbCall *call, SbBuckets *state, double x) {
 int32_t sb_approx_quantile_f64_merge(SbCall *call, SbBuckets *into, const SbBuckets *from) {
     int32_t status = SB_OK;
     for (uint64_t i = 0; i < from->room && status == SB_OK; i++)
-        if (from->slots[i].number) status = add_to_bucket(call, into, from->slots[i]);
+        if (from->slots[i].count) status = add_to_bucket(call, into, from->slots[i]);
     if (status != SB_OK || !from->count) return status;
     widen(into, from->least, from->greatest);
     into->count += from->count;
@@ -188,7 +188,7 @@ int32_t sb_approx_quantile_f64_merge(SbCall *call, SbBuckets *into, const SbBuck
 // The middle of a bucket.
 static double middle(uint64_t number) {
     uint64_t bits, low = (UINT64_C(1) << DROPPED_BITS) - 1;
-    double value = sb_sample_value((number - 1) << DROPPED_BITS);
+    double value = sb_sample_value(number << DROPPED_BITS);
     memcpy(&bits, &value, sizeof bits);
     if ((bits & ~low) << 1 == 0) return 0;
     if ((bits >> 52 & 0x7ff) == 0x7ff) bits &= ~low;
@@ -197,25 +197,39 @@ static double middle(uint64_t number) {
     return value;
 }
 
-int32_t sb_approx_quantile_f64_end(SbCall *call, const SbBuckets *state, double fraction,
-                                   double *out) {
+// The numbers of all buckets in order, in one of two places for as many as are used.
+static const uint64_t *numbers_of(const SbBuckets *state, uint64_t *numbers, uint64_t *spare) {
+    uint64_t used = 0;
+    for (uint64_t i = 0; i < state->room; i++)
+        if (state->slots[i].count) numbers[used++] = state->slots[i].number;
+    return sb_sort_keys(numbers, spare, used);
+}
+
+// The place of a fraction: the least or the greatest key (true), or the number of a bucket.
+static int32_t find_place(SbCall *call, const SbBuckets *state, double fraction, bool *end,
+                          uint64_t *out) {
     if (state->count == 0) return SB_NULL;
     if (!(fraction >= 0 && fraction <= 1)) return SB_FAULT_BAD_ARGUMENT;
-    uint64_t place = (uint64_t)(fraction * (double)(state->count - 1)), used = 0;
-    if (place == 0 || place >= state->count - 1) {
-        *out = sb_sample_value(place == 0 ? state->least : state->greatest);
-        return SB_OK;
-    }
+    uint64_t place = (uint64_t)(fraction * (double)(state->count - 1));
+    *end = place == 0 || place >= state->count - 1;
+    *out = place == 0 ? state->least : state->greatest;
+    if (*end) return SB_OK;
     int64_t bytes = (int64_t)(state->used * sizeof(uint64_t));
-    uint64_t *keys = sb_alloc(call, bytes), *spare = keys ? sb_alloc(call, bytes) : nullptr;
+    uint64_t *room = sb_alloc(call, bytes), *spare = room ? sb_alloc(call, bytes) : nullptr;
     if (!spare) return SB_FAULT_TOO_LARGE;
-    for (uint64_t i = 0; i < state->room; i++)
-        if (state->slots[i].number) keys[used++] = state->slots[i].number << 32 | i;
-    keys = sb_sort_keys(keys, spare, used);
-    uint64_t at = 0, slot = keys[0] & UINT32_MAX;
-    for (; place >= state->slots[slot].count; slot = keys[++at] & UINT32_MAX)
-        place -= state->slots[slot].count;
-    *out = middle(state->slots[slot].number);
+    const uint64_t *numbers = numbers_of(state, room, spare);
+    for (uint64_t here; place >= (here = slot_of(state, *numbers)->count); numbers++) place -= here;
+    *out = *numbers;
+    return SB_OK;
+}
+
+int32_t sb_approx_quantile_f64_end(SbCall *call, const SbBuckets *state, double fraction,
+                                   double *out) {
+    bool end;
+    uint64_t found;
+    int32_t status = find_place(call, state, fraction, &end, &found);
+    if (status != SB_OK) return status;
+    *out = end ? sb_sample_value(found) : middle(found);
     if (sb_sample_key(*out) < state->least) *out = sb_sample_value(state->least);
     if (sb_sample_key(*out) > state->greatest) *out = sb_sample_value(state->greatest);
     return SB_OK;
@@ -249,4 +263,122 @@ int32_t sb_approx_quantile_decimal_merge(SbCall *call, SbBuckets *into, const Sb
 int32_t sb_approx_quantile_decimal_end(SbCall *call, const SbBuckets *state, const SbType *,
                                        double fraction, double *out) {
     return sb_approx_quantile_f64_end(call, state, fraction, out);
+}
+
+int32_t sb_approx_quantile_duration_add(SbCall *call, SbBuckets *state, int64_t x) {
+    return sb_approx_quantile_f64_add(call, state, (double)x);
+}
+
+int32_t sb_approx_quantile_duration_merge(SbCall *call, SbBuckets *into, const SbBuckets *from) {
+    return sb_approx_quantile_f64_merge(call, into, from);
+}
+
+int32_t sb_approx_quantile_duration_end(SbCall *call, const SbBuckets *state, double fraction,
+                                        int64_t *out) {
+    double x = 0;
+    int32_t status = sb_approx_quantile_f64_end(call, state, fraction, &x);
+    x = x < 0 ? __builtin_ceil(x - 0.5) : __builtin_floor(x + 0.5);
+    *out = x >= 0x1p63 ? INT64_MAX : (int64_t)x;
+    return status;
+}
+
+// ---- quantiles of dates and timestamps ----------------------------------------------------------
+
+// Buckets 2^more times as wide.
+static void coarsen(SbBuckets *state, uint32_t more) {
+    SbBucket kept[SB_SPAN_BUCKETS + 1];
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < state->room; i++)
+        if (state->slots[i].count) kept[count++] = state->slots[i];
+    if (state->room) memset(state->slots, 0, state->room * sizeof *state->slots);
+    state->used = 0;
+    state->shift += more;
+    for (uint32_t i = 0; i < count; i++) {
+        SbBucket *slot = slot_of(state, kept[i].number >> more);
+        state->used += slot->count == 0;
+        slot->number = kept[i].number >> more;
+        slot->count += kept[i].count;
+    }
+}
+
+// Counts keys that have a number, and widens the buckets when they are one too many.
+static int32_t add_to_span(SbCall *call, SbBuckets *state, SbBucket bucket) {
+    int32_t status = add_to_bucket(call, state, bucket);
+    if (status != SB_OK || state->used <= SB_SPAN_BUCKETS) return status;
+    uint64_t room[SB_SPAN_BUCKETS + 1], spare[SB_SPAN_BUCKETS + 1];
+    const uint64_t *numbers = numbers_of(state, room, spare);
+    int more = 64;
+    for (uint32_t i = 1; i < state->used; i++) {
+        int bits = 64 - __builtin_clzll(numbers[i] ^ numbers[i - 1]);
+        if (bits < more) more = bits;
+    }
+    coarsen(state, (uint32_t)more);
+    return SB_OK;
+}
+
+static int32_t add_time(SbCall *call, SbBuckets *state, int64_t x) {
+    uint64_t key = sb_time_key(x);
+    int32_t status = add_to_span(call, state, (SbBucket){key >> state->shift, 1});
+    if (status != SB_OK) return status;
+    widen(state, key, key);
+    state->count++;
+    return SB_OK;
+}
+
+static int32_t merge_times(SbCall *call, SbBuckets *into, const SbBuckets *from) {
+    int32_t status = SB_OK;
+    if (!from->count) return SB_OK;
+    if (into->shift < from->shift) coarsen(into, from->shift - into->shift);
+    for (uint64_t i = 0; i < from->room && status == SB_OK; i++) {
+        SbBucket bucket = from->slots[i];
+        bucket.number >>= into->shift - from->shift;
+        if (bucket.count) status = add_to_span(call, into, bucket);
+    }
+    if (status != SB_OK) return status;
+    widen(into, from->least, from->greatest);
+    into->count += from->count;
+    return SB_OK;
+}
+
+static int32_t time_at(SbCall *call, const SbBuckets *state, double fraction, int64_t *out) {
+    bool end;
+    uint64_t key;
+    int32_t status = find_place(call, state, fraction, &end, &key);
+    if (status != SB_OK) return status;
+    if (!end) key = (key << state->shift) + ((UINT64_C(1) << state->shift) >> 1);
+    if (key < state->least) key = state->least;
+    if (key > state->greatest) key = state->greatest;
+    *out = sb_time_value(key);
+    return SB_OK;
+}
+
+int32_t sb_approx_quantile_date_add(SbCall *call, SbBuckets *state, int32_t x) {
+    return add_time(call, state, x);
+}
+
+int32_t sb_approx_quantile_date_merge(SbCall *call, SbBuckets *into, const SbBuckets *from) {
+    return merge_times(call, into, from);
+}
+
+int32_t sb_approx_quantile_date_end(SbCall *call, const SbBuckets *state, double fraction,
+                                    int32_t *out) {
+    int64_t x = 0;
+    int32_t status = time_at(call, state, fraction, &x);
+    *out = (int32_t)x;
+    return status;
+}
+
+int32_t sb_approx_quantile_timestamp_add(SbCall *call, SbBuckets *state, const SbType *,
+                                         int64_t x) {
+    return add_time(call, state, x);
+}
+
+int32_t sb_approx_quantile_timestamp_merge(SbCall *call, SbBuckets *into, const SbType *,
+                                           const SbBuckets *from) {
+    return merge_times(call, into, from);
+}
+
+int32_t sb_approx_quantile_timestamp_end(SbCall *call, const SbBuckets *state, const SbType *,
+                                         double fraction, int64_t *out) {
+    return time_at(call, state, fraction, out);
 }

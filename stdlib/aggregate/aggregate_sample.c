@@ -1,7 +1,7 @@
 // quantile and median: all values are kept, then sorted.
 //
-// Of n values in order, fraction q stands at place q (n - 1), counted from 0. Between two values
-// it is a + (b - a) t, t the part after the point. nan is the greatest value, -0.0 counts as 0.0.
+// Between two values the result is a + (b - a) t, with t of sb_sample_place. nan is the greatest
+// value, -0.0 counts as 0.0.
 #include "stdlib/aggregate/aggregate.h"
 #include "stdlib/aggregate/sample_keys.h"
 
@@ -9,26 +9,34 @@ static int32_t reserve(SbCall *call, SbSample *state, uint64_t count) {
     if (state->count + count <= state->room) return SB_OK;
     uint64_t room = state->room ? 2 * state->room : 16;
     if (room < state->count + count) room = state->count + count;
-    double *values = sb_alloc(call, (int64_t)(room * sizeof *values));
-    if (!values) return SB_FAULT_TOO_LARGE;
-    if (state->count) memcpy(values, state->values, state->count * sizeof *values);
-    state->values = values;
+    uint64_t *keys = sb_alloc(call, (int64_t)(room * sizeof *keys));
+    if (!keys) return SB_FAULT_TOO_LARGE;
+    if (state->count) memcpy(keys, state->keys, state->count * sizeof *keys);
+    state->keys = keys;
     state->room = room;
     return SB_OK;
 }
 
-int32_t sb_quantile_f64_add(SbCall *call, SbSample *state, double x) {
+int32_t sb_sample_add(SbCall *call, SbSample *state, uint64_t key) {
     int32_t status = reserve(call, state, 1);
-    if (status == SB_OK) state->values[state->count++] = x;
+    if (status == SB_OK) state->keys[state->count++] = key;
     return status;
 }
 
-int32_t sb_quantile_f64_merge(SbCall *call, SbSample *into, const SbSample *from) {
+int32_t sb_sample_merge(SbCall *call, SbSample *into, const SbSample *from) {
     int32_t status = reserve(call, into, from->count);
     if (status != SB_OK || !from->count) return status;
-    memcpy(into->values + into->count, from->values, from->count * sizeof *from->values);
+    memcpy(into->keys + into->count, from->keys, from->count * sizeof *from->keys);
     into->count += from->count;
     return SB_OK;
+}
+
+int32_t sb_quantile_f64_add(SbCall *call, SbSample *state, double x) {
+    return sb_sample_add(call, state, sb_sample_key(x));
+}
+
+int32_t sb_quantile_f64_merge(SbCall *call, SbSample *into, const SbSample *from) {
+    return sb_sample_merge(call, into, from);
 }
 
 // Sorts by bytes, the lowest first; a byte that all keys share costs one count.
@@ -55,7 +63,7 @@ const uint64_t *sb_sample_sorted(SbCall *call, const SbSample *state) {
     int64_t bytes = (int64_t)(state->count * sizeof(uint64_t));
     uint64_t *keys = sb_alloc(call, bytes), *spare = keys ? sb_alloc(call, bytes) : nullptr;
     if (!spare) return nullptr;
-    for (uint64_t i = 0; i < state->count; i++) keys[i] = sb_sample_key(state->values[i]);
+    memcpy(keys, state->keys, (size_t)bytes);
     return sb_sort_keys(keys, spare, state->count);
 }
 
@@ -64,14 +72,10 @@ int32_t sb_quantile_f64_end(SbCall *call, const SbSample *state, double fraction
     if (!(fraction >= 0 && fraction <= 1)) return SB_FAULT_BAD_ARGUMENT;
     const uint64_t *keys = sb_sample_sorted(call, state);
     if (!keys) return SB_FAULT_TOO_LARGE;
-    double place = fraction * (double)(state->count - 1);
-    uint64_t at = (uint64_t)place;
-    if (at >= state->count - 1) at = state->count - 1;
-    double part = place - (double)at, low = sb_sample_value(keys[at]);
+    uint64_t at;
+    double part = sb_sample_place(state->count, fraction, &at), low = sb_sample_value(keys[at]);
     *out = low;
-    if (part > 0 && at + 1 < state->count) {
-        *out = low + (sb_sample_value(keys[at + 1]) - low) * part;
-    }
+    if (part > 0) *out = low + (sb_sample_value(keys[at + 1]) - low) * part;
     return SB_OK;
 }
 

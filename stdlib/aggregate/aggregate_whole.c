@@ -106,42 +106,6 @@ int32_t sb_median_u64_end(SbCall *call, const SbSample *state, double *out) {
     return sb_quantile_f64_end(call, state, 0.5, out);
 }
 
-static int32_t rounded(int32_t status, double x, int64_t *out) {
-    if (status == SB_OK)
-        *out = (int64_t)(x < 0 ? __builtin_ceil(x - 0.5) : __builtin_floor(x + 0.5));
-    return status;
-}
-
-static int32_t floored(int32_t status, double x, int32_t *out) {
-    if (status == SB_OK) *out = (int32_t)__builtin_floor(x);
-    return status;
-}
-
-#define OF_TIMES(name, T, finish)                                                                 \
-    int32_t sb_quantile_##name##_add(SbCall *call, SbSample *state, T x) {                        \
-        return sb_quantile_f64_add(call, state, (double)x);                                       \
-    }                                                                                             \
-    int32_t sb_quantile_##name##_merge(SbCall *call, SbSample *into, const SbSample *from) {      \
-        return sb_quantile_f64_merge(call, into, from);                                           \
-    }                                                                                             \
-    int32_t sb_quantile_##name##_end(SbCall *call, const SbSample *state, double fraction,        \
-                                     T *out) {                                                    \
-        double x = 0;                                                                             \
-        int32_t status = sb_quantile_f64_end(call, state, fraction, &x);                          \
-        return finish(status, x, out);                                                            \
-    }                                                                                             \
-    int32_t sb_median_##name##_add(SbCall *call, SbSample *state, T x) {                          \
-        return sb_quantile_f64_add(call, state, (double)x);                                       \
-    }                                                                                             \
-    int32_t sb_median_##name##_merge(SbCall *call, SbSample *into, const SbSample *from) {        \
-        return sb_quantile_f64_merge(call, into, from);                                           \
-    }                                                                                             \
-    int32_t sb_median_##name##_end(SbCall *call, const SbSample *state, T *out) {                 \
-        return sb_quantile_##name##_end(call, state, 0.5, out);                                   \
-    }
-OF_TIMES(duration, int64_t, rounded)
-OF_TIMES(date, int32_t, floored)
-
 int32_t sb_quantile_decimal_add(SbCall *call, SbSample *state, const SbType *type, SbDecimal x) {
     return sb_quantile_f64_add(call, state, sb_decimal_f64(x, type->scale));
 }

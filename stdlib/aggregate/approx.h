@@ -38,15 +38,16 @@ int64_t sb_approx_distinct_end(SbCall *call, const SbDistinctSketch *state, cons
 enum { SB_BUCKET_BITS = 7 };
 
 typedef struct SbBucket {
-    uint64_t number;  // The first bits of the key, and 1; 0: the slot is free.
-    uint64_t count;
+    uint64_t number;  // The first bits of the key.
+    uint64_t count;   // 0: the slot is free.
 } SbBucket;
 
 typedef struct SbBuckets {
     SbBucket *slots;
-    uint64_t  room, used;       // room is a power of two.
+    uint32_t  room, used;       // room is a power of two.
     uint64_t  count;            // Of values.
     uint64_t  least, greatest;  // Keys of values.
+    uint32_t  shift;            // Of dates and timestamps: bits that a number leaves out of a key.
 } SbBuckets;
 static_assert(sizeof(SbBuckets) == 48);
 
@@ -64,5 +65,27 @@ int32_t sb_approx_quantile_decimal_merge(SbCall *call, SbBuckets *into, const Sb
                                          const SbBuckets *from);
 int32_t sb_approx_quantile_decimal_end(SbCall *call, const SbBuckets *state, const SbType *type,
                                        double fraction, double *out);
+
+// Of durations as of their microseconds, in whole ones.
+int32_t sb_approx_quantile_duration_add(SbCall *call, SbBuckets *state, int64_t x);
+int32_t sb_approx_quantile_duration_merge(SbCall *call, SbBuckets *into, const SbBuckets *from);
+int32_t sb_approx_quantile_duration_end(SbCall *call, const SbBuckets *state, double fraction,
+                                        int64_t *out);
+
+// Of dates and timestamps a bucket has 2^shift days or units. The shift is the least with which all
+// values lie in SB_SPAN_BUCKETS buckets: it depends on the values alone. With half of such a width
+// there would be more buckets, so the middle of a bucket is within a thousandth of the time between
+// the least and the greatest value.
+enum : uint32_t { SB_SPAN_BUCKETS = 1001 };
+int32_t sb_approx_quantile_date_add(SbCall *call, SbBuckets *state, int32_t x);
+int32_t sb_approx_quantile_date_merge(SbCall *call, SbBuckets *into, const SbBuckets *from);
+int32_t sb_approx_quantile_date_end(SbCall *call, const SbBuckets *state, double fraction,
+                                    int32_t *out);
+int32_t sb_approx_quantile_timestamp_add(SbCall *call, SbBuckets *state, const SbType *type,
+                                         int64_t x);
+int32_t sb_approx_quantile_timestamp_merge(SbCall *call, SbBuckets *into, const SbType *type,
+                                           const SbBuckets *from);
+int32_t sb_approx_quantile_timestamp_end(SbCall *call, const SbBuckets *state, const SbType *type,
+                                         double fraction, int64_t *out);
 
 #endif

@@ -137,7 +137,7 @@ void sb_held_sample(SbHolder *holder, const SbType *, void *at) {
     SbSample *sample = at;
     sample->room = sample->count;
     if (sample->count)
-        holder->bytes(holder, &sample->values, (int64_t)(sample->count * sizeof(double)), true);
+        holder->bytes(holder, &sample->keys, (int64_t)(sample->count * sizeof *sample->keys), true);
 }
 
 void sb_held_distinct_sketch(SbHolder *holder, const SbType *type, void *at) {

@@ -1,5 +1,6 @@
 """Sorts, groups, joins, distinct and aggregates over tables with nulls, judged by DuckDB."""
 import datetime
+import fractions
 import math
 import random
 import statistics
@@ -194,25 +195,54 @@ def sketches_keep_their_bounds(work):
 
 
 @case
-def quantiles_of_days_and_durations(work):
+def quantiles_of_times(work):
+    """Of whole numbers, with exact fractions of Python and rounded once."""
     r = random.Random(9)
-    rows = [(f"20{r.randint(10, 40)}-0{r.randint(1, 9)}-{r.randint(10, 28)}", r.randint(-10 ** 9, 10 ** 9)) for _ in range(301)]
-    for count in (1, 2, 300, 301):
-        work.put("t.jsonl", json_lines([{"d": d, "n": n} for d, n in rows[:count]]))
-        [got] = work.rows('read jsonl("t.jsonl") as { d: date, n: i64 } | derive t = 1us * n | aggregate { a = median(d), '
-                          'b = quantile(d, 0.3), c = microseconds(median(t) ?? 0s), d = microseconds(quantile(t, 0.9) ?? 0s) } '
-                          '| write jsonl("out.jsonl")')
+    epoch = datetime.datetime(1970, 1, 1)
+    rows = [(f"20{r.randint(10, 40)}-0{r.randint(1, 9)}-{r.randint(10, 28)}", r.randint(-10 ** 9, 10 ** 9),
+             epoch + datetime.timedelta(microseconds=r.randint(-10 ** 15, 2 * 10 ** 15))) for _ in range(3001)]
+    for count in (1, 2, 300, 3001):
+        work.put("t.jsonl", json_lines([{"d": d, "n": n, "t": f"{t.isoformat()}Z"} for d, n, t in rows[:count]]))
+        [got] = work.rows('''read jsonl("t.jsonl") as { d: date, n: i64, t: timestamp }
+            | derive n = 1us * n, s = timestamp_s(truncate(t, "second")) | aggregate { a = median(d), b = quantile(d, 0.3),
+                c = microseconds(median(n) ?? 0s), d = microseconds(quantile(n, 0.9) ?? 0s), e = epoch_us(median(t) ?? from_epoch(0)),
+                f = epoch_us(quantile(t, 0.07) ?? from_epoch(0)), g = epoch(quantile(s, 0.93) ?? timestamp_s(from_epoch(0))),
+                near = epoch_us(approx_quantile(t, 0.2) ?? from_epoch(0)), near_day = approx_quantile(d, 0.2),
+                near_time = microseconds(approx_quantile(n, 0.2) ?? 0s), none = median(t) where n > 10d }
+            | write jsonl("out.jsonl")''')
 
         def at(values, q):
             h = q * (len(values) - 1)
             i = math.floor(h)
-            return values[i] if h == i else values[i] + (values[i + 1] - values[i]) * (h - i)
+            return values[i] + (values[min(i + 1, len(values) - 1)] - values[i]) * fractions.Fraction(h - i)
 
-        days = sorted(datetime.date.fromisoformat(d).toordinal() for d, _ in rows[:count])
-        times = sorted(float(n) for _, n in rows[:count])
+        def away(x):
+            return math.floor(abs(x) + fractions.Fraction(1, 2)) * (1 if x >= 0 else -1)
+
+        days = sorted(datetime.date.fromisoformat(d).toordinal() for d, _, _ in rows[:count])
+        spans = sorted(n for _, n, _ in rows[:count])
+        times = sorted((t - epoch) // datetime.timedelta(microseconds=1) for _, _, t in rows[:count])
+        seconds = sorted(t // 10 ** 6 for t in times)
         want = [datetime.date.fromordinal(math.floor(at(days, q))).isoformat() for q in (0.5, 0.3)]
-        want += [math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1) for x in (at(times, 0.5), at(times, 0.9))]
-        expect([want], [got], about=lambda i: count)
+        want += [away(at(spans, q)) for q in (0.5, 0.9)] + [math.floor(at(times, q)) for q in (0.5, 0.07)]
+        expect([want + [math.floor(at(seconds, 0.93)), None]], [got[:7] + got[10:]], about=lambda i: count)
+        place = math.floor(0.2 * (count - 1))
+        far = 0 if count <= 1001 else (times[-1] - times[0]) / 1000
+        assert abs(int(got[7]) - times[place]) <= far, (count, got[7], times[place])
+        # There are fewer days than a sketch keeps.
+        assert count > 1001 or got[8] == datetime.date.fromordinal(days[place]).isoformat(), got
+        assert abs(int(got[9]) - spans[place]) <= abs(spans[place]) / 256 + 1, (count, got[9], spans[place])
+
+
+@case
+def quantiles_of_times_by_duckdb(work):
+    """DuckDB interpolates whole numbers of microseconds too; its quantile of dates is a timestamp."""
+    db = prepare(work, "t", 12, 700)
+    got = work.rows(TYPE + '''read jsonl("t.jsonl") as Row | where d != null | derive t = timestamp(d) + 1s * (rid * 7919 % 86400)
+        | group by s { m = median(t), low = quantile(t, 0.0), high = quantile(t, 1.0) } | write jsonl("out.jsonl")''')
+    sql = '''SELECT s, quantile_cont(t, 0.5), quantile_cont(t, 0.0), quantile_cont(t, 1.0) FROM (SELECT *, d::TIMESTAMP +
+        to_seconds(rid * 7919 % 86400) AS t FROM t WHERE d IS NOT NULL) GROUP BY s ORDER BY min(rid)'''
+    expect(db.execute(sql).fetchall(), got)
 
 
 @case

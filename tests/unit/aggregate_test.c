@@ -1,5 +1,6 @@
 // Aggregates: exact sums against other orders and wide arithmetic, the rest against plain loops.
 #include "stdlib/aggregate/aggregate.h"
+#include "stdlib/aggregate/approx.h"
 #include "stdlib/number/decimal.h"
 #include "tests/unit/random.h"
 #include "tests/unit/scratch.h"
@@ -349,6 +350,65 @@ static void quantiles(void) {
     CHECK(sb_quantile_f64_end(call, &two, 1, &out) == SB_OK && same(out, INFINITY));
 }
 
+// Far apart, the whole numbers have more digits than a float.
+static void quantiles_of_times(void) {
+    SbCall *call = scratch();
+    SbSample far = {}, odd = {}, minus = {}, tiny = {};
+    int64_t out = 0;
+    CHECK(sb_median_timestamp_end(call, &far, nullptr, &out) == SB_NULL);
+    sb_quantile_timestamp_add(call, &far, nullptr, INT64_MIN);
+    sb_quantile_timestamp_add(call, &far, nullptr, INT64_MAX);
+    CHECK(sb_median_timestamp_end(call, &far, nullptr, &out) == SB_OK && out == -1);
+    CHECK(sb_median_duration_end(call, &far, &out) == SB_OK && out == -1);  // -0.5.
+    CHECK(sb_quantile_timestamp_end(call, &far, nullptr, 0.25, &out) == SB_OK &&
+          out == -4611686018427387905);
+    CHECK(sb_quantile_timestamp_end(call, &far, nullptr, 1, &out) == SB_OK && out == INT64_MAX);
+    CHECK(sb_quantile_timestamp_end(call, &far, nullptr, 2, &out) == SB_FAULT_BAD_ARGUMENT);
+    for (int64_t i = 0; i < 2; i++) {
+        sb_quantile_duration_add(call, &odd, 9007199254740993 + 1000 * i);
+        sb_quantile_duration_add(call, &minus, -3 + i);
+        sb_quantile_duration_add(call, &tiny, 7 * i);
+    }
+    CHECK(sb_median_duration_end(call, &odd, &out) == SB_OK && out == 9007199254741493);
+    CHECK(sb_median_duration_end(call, &minus, &out) == SB_OK && out == -3);  // -2.5.
+    CHECK(sb_quantile_duration_end(call, &minus, 0.6, &out) == SB_OK && out == -2);
+    CHECK(sb_quantile_timestamp_end(call, &minus, nullptr, 0.6, &out) == SB_OK && out == -3);
+    CHECK(sb_quantile_duration_end(call, &tiny, 5e-324, &out) == SB_OK && out == 0);
+    CHECK(sb_quantile_duration_end(call, &tiny, 1e-30, &out) == SB_OK && out == 0);
+    CHECK(sb_median_duration_end(call, &tiny, &out) == SB_OK && out == 4);
+}
+
+// Any order and any merges give the same instants, exact for few of them and near for many.
+static void quantiles_of_spans(void) {
+    enum : int64_t { MANY = 20000, STEP = 86399999983 };
+    SbCall *call = scratch();
+    for (int64_t count = 1; count <= MANY; count = count < 1000 ? count * 1001 : count * 20 - 19) {
+        SbBuckets one = {}, parts[3] = {}, all = {};
+        for (int64_t i = 0; i < count; i++) {
+            int64_t x = i * STEP - count * STEP / 2, y = (count - 1 - i) * STEP - count * STEP / 2;
+            CHECK(sb_approx_quantile_timestamp_add(call, &one, nullptr, x) == SB_OK);
+            SbBuckets *part = &parts[i < 500 ? 0 : 1 + i % 2];
+            CHECK(sb_approx_quantile_timestamp_add(call, part, nullptr, y) == SB_OK);
+        }
+        for (int i = 0; i < 3; i++)
+            CHECK(sb_approx_quantile_timestamp_merge(call, &all, nullptr, &parts[i]) == SB_OK);
+        for (int q = 0; q <= 20; q++) {
+            int64_t x = 0, y = 1, at = (int64_t)(q / 20.0 * (double)(count - 1));
+            CHECK(sb_approx_quantile_timestamp_end(call, &one, nullptr, q / 20.0, &x) == SB_OK);
+            CHECK(sb_approx_quantile_timestamp_end(call, &all, nullptr, q / 20.0, &y) == SB_OK);
+            int64_t off = x - (at * STEP - count * STEP / 2);
+            int64_t most = count <= 1001 || q % 20 == 0 ? 0 : (count - 1) * STEP / 1000;
+            CHECK_SAYS(x == y && off <= most && -off <= most, "%d of %d: %lld", q, (int)count,
+                       (long long)off);
+        }
+    }
+    SbBuckets empty = {};
+    int64_t out = 0;
+    CHECK(sb_approx_quantile_timestamp_end(call, &empty, nullptr, 0.5, &out) == SB_NULL);
+    CHECK(sb_approx_quantile_duration_add(call, &empty, INT64_MAX) == SB_OK);
+    CHECK(sb_approx_quantile_duration_end(call, &empty, 0.5, &out) == SB_OK && out == INT64_MAX);
+}
+
 static double variance_of(const double *x, size_t count) {
     SbCall *call = scratch();
     SbSpread one = {}, two = {};
@@ -472,7 +532,8 @@ static const UnitTest TESTS[] = {
     {"values", values}, {"distinct_and_mode", distinct_and_mode},
     {"distinct_words", distinct_words}, {"distinct_floats", distinct_floats},
     {"distinct_texts", distinct_texts}, {"collected", collected}, {"joined", joined},
-    {"quantiles", quantiles}, {"spread", spread}, {"pairs", pairs},
+    {"quantiles", quantiles}, {"quantiles_of_times", quantiles_of_times},
+    {"quantiles_of_spans", quantiles_of_spans}, {"spread", spread}, {"pairs", pairs},
     {"products", products}, {"bools", bools},
 };
 
