@@ -74,8 +74,8 @@ int32_t sb_approx_quantile_duration_end(SbCall *call, const SbBuckets *state, do
 
 // Of dates and timestamps a bucket has 2^shift days or units. The shift is the least with which all
 // values lie in SB_SPAN_BUCKETS buckets: it depends on the values alone. With half of such a width
-// there would be more buckets, so the middle of a bucket is within a thousandth of the time between
-// the least and the greatest value.
+// there would be more buckets. So the middle of a bucket is near each value in it, within a
+// thousandth of the time between the least and the greatest value.
 enum : uint32_t { SB_SPAN_BUCKETS = 1001 };
 int32_t sb_approx_quantile_date_add(SbCall *call, SbBuckets *state, int32_t x);
 int32_t sb_approx_quantile_date_merge(SbCall *call, SbBuckets *into, const SbBuckets *from);
