@@ -48,6 +48,7 @@ typedef enum AstExprKind {
     AST_FLOAT,      // 1.5, 1e9
     AST_PERCENT,    // 0.1%: `number` is what it means, 0.001
     AST_DURATION,   // 90s 1500ms 2h: integer of microseconds
+    AST_MONTHS,     // 3mo 1y: integer of months
     AST_STR,        // Plain or raw: `text` is the decoded value.
     AST_FSTRING,    // parts: AST_STR and expressions, in turn; also a path with braces
     AST_NAME,       // a column or a parameter
@@ -96,7 +97,7 @@ struct AstExpr {
     bool        boolean;     // AST_BOOL
     bool        raw;         // AST_STR written r"..."
     Text        text;        // AST_STR: decoded. AST_INT, FLOAT, PERCENT, DURATION: as written.
-    uint64_t    integer;     // AST_INT, AST_DURATION (microseconds): the value.
+    uint64_t    integer;     // AST_INT, AST_DURATION (microseconds), AST_MONTHS.
     bool        too_big;     // AST_INT: does not fit u64 (text holds it).
     double      number;      // AST_FLOAT, AST_PERCENT (0.1% -> 0.001).
     Name        name;        // AST_NAME, AST_CALL, AST_FIELD (the field).

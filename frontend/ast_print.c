@@ -88,6 +88,7 @@ static void print_head_line(Tree *t, const AstExpr *e) {
     case AST_FLOAT: line(t, "float", e->text); break;
     case AST_PERCENT: line(t, "percent", e->text); break;
     case AST_DURATION: line(t, "duration", e->text); break;
+    case AST_MONTHS: line(t, "months", e->text); break;
     case AST_STR: quoted(t, "str", e->text); break;
     case AST_FSTRING: line(t, "fstring", (Text){0}); break;
     case AST_NAME: line(t, "name", e->name.text); break;

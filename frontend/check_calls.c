@@ -45,6 +45,20 @@ const Decl **declarations(Checker *checker, Text name, bool aggregates, size_t *
     return decls;
 }
 
+Value call_by_name(Checker *checker, const char *name, Span span, const Value *values,
+                   uint32_t count) {
+    size_t found, i = 0;
+    const Decl **decls = declarations(checker, text_of(name), false, &found);
+    Arguments args = {.count = count};
+    for (; i < count; i++) args.values[i] = values[i];
+    Choice choice = fit_overload(checker, &args, decls, found);
+    const Type *type = choice.decl->result_unit ? values[0].type : choice.decl->result;
+    ExprId ids[DECL_PARAMS_MAX];
+    for (i = 0; i < count; i++) ids[i] = values[i].id;
+    Expr call = {.op = EXPR_CALL, .type = type, .span = span, .fn = &choice.decl->fn};
+    return (Value){graph_expr(checker->graph, call, ids, count), type};
+}
+
 static Value call_library(Checker *checker, Scope *scope, Arguments *gathered,
                           const Decl *const *decls, size_t count) {
     Arguments args = *gathered;

@@ -270,6 +270,7 @@ static Value check_kind(Checker *checker, Scope *scope, const AstExpr *expr, con
     case AST_INT: case AST_FLOAT: case AST_PERCENT:
         return check_literal(checker, expr, false, want);
     case AST_DURATION: return check_duration(checker, expr);
+    case AST_MONTHS: return misplaced_months(checker, expr);
     case AST_STR: return str_value(checker, expr->text, expr->span);
     case AST_FSTRING: return check_fstring(checker, scope, expr);
     case AST_NAME:

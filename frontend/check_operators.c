@@ -364,6 +364,7 @@ static Value numbers(Checker *checker, const AstExpr *expr, Value a, Value b) {
 static Value check_arithmetic(Checker *checker, Scope *scope, const AstExpr *expr,
                               const Type *want) {
     Value sides[2];
+    if (is_months(expr->a) || is_months(expr->b)) return add_months(checker, scope, expr);
     bool divides = expr->op == AST_OP_DIV;
     if (want) want = type_base(want);  // No operand may be null, whatever the place takes.
     if (want && (!type_is_numeric(want) || (divides && !type_is_float(want)))) want = nullptr;

@@ -41,20 +41,13 @@ static bool is_plain(const Type *type) {
            type->kind == TYPE_DURATION;
 }
 
-static Value library_value(Checker *checker, const char *name, const Type *type, Span span,
-                           const ExprId *args, uint32_t count) {
-    size_t found;
-    const Decl **decls = declarations(checker, text_of(name), false, &found);
-    Expr call = {.op = EXPR_CALL, .type = type, .span = span, .fn = &decls[0]->fn};
-    return (Value){graph_expr(checker->graph, call, args, count), type};
-}
-
 // What is no part of a path is a reject.
 static ExprId checked_part(Checker *checker, ExprId text, Span span) {
     const Expr *made = graph_at(checker->graph, text);
     if (made->op == EXPR_TEXT && is_plain(graph_at(checker->graph, made->args[0])->type))
         return text;
-    return library_value(checker, "path_part", kind_type(checker, TYPE_STR), span, &text, 1).id;
+    Value part = {text, kind_type(checker, TYPE_STR)};
+    return call_by_name(checker, "path_part", span, &part, 1).id;
 }
 
 // ---- the parts of a path ------------------------------------------------------------------------
@@ -166,9 +159,9 @@ static bool add_key(Checker *checker, const AstArg *part, ExprId pattern, FileUs
         return false;
     }
     Expr place = {.op = EXPR_PLACE, .type = str, .span = span, .index = PLACE_SOURCE};
-    ExprId args[] = {graph_expr(checker->graph, place, nullptr, 0), pattern,
-                     graph_const_i64(checker->graph, use->key_count)};
-    Value text = library_value(checker, "path_key", str, span, args, countof(args));
+    Value args[] = {{graph_expr(checker->graph, place, nullptr, 0), str}, {pattern, str},
+                    {graph_const_i64(checker->graph, use->key_count), kind_type(checker, TYPE_I64)}};
+    Value text = call_by_name(checker, "path_key", span, args, countof(args));
     use->keys[use->key_count++] =
         (NamedExpr){.name = part->value->name.text,
                     .expr = key_value(checker, text, type, span).id};

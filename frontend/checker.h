@@ -402,10 +402,22 @@ Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call);
 bool good_key(Checker *checker, Value value, Span span, DiagCode code, const char *use);
 // Keys of an order into `keys`, which has room for all. False: reported.
 bool sort_keys(Checker *checker, Scope *scope, const AstItem *items, uint32_t count, SortKey *keys);
+// The library's function of that name whose parameters have the types of the values. A timestamp
+// that it gives has the unit of the first one.
+Value call_by_name(Checker *checker, const char *name, Span span, const Value *values,
+                   uint32_t count);
 // The declarations of a name: of functions, or of aggregates.
 const Decl **declarations(Checker *checker, Text name, bool aggregates, size_t *count);
 // An operator with the columns of its input.
 Op *same_columns(Checker *checker, OpKind kind, Flow *flow, StepId step, Span span);
+
+// ---- months of the calendar (check_months.c) ----------------------------------------------------
+
+// Is it a count of months: 3mo, -1y, n * 1mo, 1y + 6mo? No value holds one.
+bool is_months(const AstExpr *expr);
+// A sum or a difference with months on a side, or what is no such thing.
+Value add_months(Checker *checker, Scope *scope, const AstExpr *expr);
+Value misplaced_months(Checker *checker, const AstExpr *expr);
 
 // ---- windows (check_windows.c) ------------------------------------------------------------------
 

@@ -263,6 +263,7 @@ static void put_expr(Page *page, const AstExpr *e, bool broken) {
     case AST_FLOAT:
     case AST_PERCENT:
     case AST_DURATION:
+    case AST_MONTHS:
     case AST_STR:
     case AST_FSTRING:
     case AST_ERROR: page_put_span(page, e->span); break;

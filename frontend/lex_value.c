@@ -14,7 +14,7 @@ static Span span_of(const LexInput *input, size_t start, size_t end) {
 typedef struct Unit {
     const char *name;
     AstExprKind kind;
-    uint64_t    factor;  // To microseconds or bytes.
+    uint64_t    factor;  // To microseconds, months or bytes.
 } Unit;
 
 static const Unit units[] = {
@@ -24,6 +24,8 @@ static const Unit units[] = {
     {"min", AST_DURATION, 60ull * 1000000},
     {"h", AST_DURATION, 3600ull * 1000000},
     {"d", AST_DURATION, 86400ull * 1000000},
+    {"mo", AST_MONTHS, 1},
+    {"y", AST_MONTHS, 12},
     {"B", AST_INT, 1},
     {"kB", AST_INT, 1000},
     {"MB", AST_INT, 1000000},
@@ -143,7 +145,8 @@ Text lex_unit(Text word) {
         const char *word, *unit;
     } words[] = {
         {"second", "s"}, {"seconds", "s"}, {"sec", "s"}, {"minute", "min"}, {"minutes", "min"},
-        {"hour", "h"}, {"hours", "h"}, {"day", "d"}, {"days", "d"},
+        {"hour", "h"}, {"hours", "h"}, {"day", "d"}, {"days", "d"}, {"month", "mo"},
+        {"months", "mo"}, {"mon", "mo"}, {"year", "y"}, {"years", "y"},
     };
     for (size_t i = 0; i < countof(units); i++)
         if (text_is(word, units[i].name)) return word;
@@ -162,6 +165,8 @@ static Text near_unit(Text unit) {
             same = (unit.at[j] | 32) == (names[i].at[j] | 32);
         if (same) near = names[i];
     }
+    Text word = lex_unit(unit);  // 3days: d.
+    if (word.len) return word;
     return text_is(unit, "m") ? TEXT("min") : near;
 }
 
@@ -176,7 +181,7 @@ static void blame_unit(const LexInput *input, Span span, const Parts *parts, Ast
                                 parts->number.at, TEXT_ARG(near));
     else
         diag_fix(input->diags, d,
-                 "use one of us ms s min h d, B kB MB GB TB KiB MiB GiB TiB, or %%");
+                 "use one of us ms s min h d mo y, B kB MB GB TB KiB MiB GiB TiB, or %%");
 }
 
 // number * factor as a whole number. False: it is none, or too big for `max`.
@@ -207,24 +212,34 @@ static void blame_big(const LexInput *input, Span span, AstExpr *expr, const cha
     diag_fix(input->diags, d, "%s", fix);
 }
 
+typedef struct UnitKind {
+    const char *what, *least;  // "a duration", "microseconds".
+} UnitKind;
+
+static UnitKind kind_of(AstExprKind kind) {
+    if (kind == AST_DURATION) return (UnitKind){"a duration", "microseconds"};
+    return kind == AST_MONTHS ? (UnitKind){"a time", "months"} : (UnitKind){"a size", "bytes"};
+}
+
 static void measure(const LexInput *input, Span span, const Parts *parts, AstExpr *expr) {
     for (size_t i = 0; i < countof(units); i++) {
         if (!text_is(parts->unit, units[i].name)) continue;
         expr->kind = units[i].kind;
+        UnitKind kind = kind_of(units[i].kind);
         bool too_big = false;
         if (!parts->exponent && scale(parts, units[i].factor, INT64_MAX, &expr->integer, &too_big))
             return;
         if (too_big) {
-            blame_big(input, span, expr, units[i].kind == AST_DURATION
-                ? "a duration is at most 9223372036854775807 microseconds"
-                : "a size is at most 9223372036854775807 bytes");
+            blame_big(input, span, expr, text_c(input->arena, text_format(
+                input->arena, "%s is at most 9223372036854775807 %s", kind.what, kind.least)));
             return;
         }
-        bool bytes = expr->kind == AST_INT;
         expr->kind = AST_ERROR;
         Diag *d = diag_add(input->diags, DIAG_BAD_NUMBER, span, "`%.*s` is no whole number of %s",
-                           TEXT_ARG(expr->text), bytes ? "bytes" : "microseconds");
-        diag_fix(input->diags, d, "write a whole number of a smaller unit");
+                           TEXT_ARG(expr->text), kind.least);
+        bool months = units[i].kind == AST_MONTHS;
+        diag_fix(input->diags, d, months ? "write a whole number of months, or days: 15d"
+                                         : "write a whole number of a smaller unit");
         return;
     }
     blame_unit(input, span, parts, expr);

@@ -407,13 +407,22 @@ class Expressions(lambdas.Lambdas):
                      lambda k, d: f"({self.of(k, d)} {self.pick(('+', '-'))} {self.of(k, d)})",
                      lambda k, d: f"({self.of(k, d)} * {self.of('i64', d)})",
                      lambda k, d: f"({self.of(k, d)} // {self.divisor('i64', d)})"]
+        elif kind == "date":
+            ways.append(self.months)
         elif kind.startswith("timestamp"):
+            ways.append(self.months)
             ways.append(lambda k, d: f"({self.of(k, d)} {self.pick(('+', '-'))} {self.of('duration', d)})")
         if self.level < LAMBDAS_MAX and kind != "json" and self.lists():
             ways.append(self.folded)
         if self.places and kind in ("str", "i64"):
             ways.append(lambda k, d: "source()" if k == "str" else self.pick(("line()", "offset()")))
         return ways
+
+    def months(self, kind, depth):
+        """A number of months of the calendar, written out or computed."""
+        unit = self.pick(("1mo", "3mo", "1y", "17mo", "(1y - 2mo)"))
+        count = unit if self.chance(0.5) else f"{self.of(self.pick(('i64', 'i8')), depth)} * {unit}"
+        return f"({self.of(kind, depth)} {self.pick(('+', '-'))} {count})"
 
     def arithmetic(self, kind, depth):
         if kind == "f64" and self.chance(0.3):

@@ -180,6 +180,22 @@ def groups_of_regular_expressions_by_python(work):
 
 
 @case
+def months_by_duckdb(work):
+    """Months and years added to dates and timestamps, with a number that is data too."""
+    r = random.Random(16)
+    rows = [(datetime(r.randint(1600, 2400), 1, 1) + timedelta(r.randrange(366), r.randrange(86400)), r.randint(-400, 400)) for _ in range(2000)]
+    work.put("t.jsonl", json_lines([{"t": f"{t.isoformat()}Z", "n": n} for t, n in rows]))
+    got = work.rows('''read jsonl("t.jsonl") as { t: timestamp, n: i64 } | derive d = date(t) | select a = t + 1mo, b = t - 1y,
+        c = d + 3mo, e = t + n * 1mo, f = d - n * 1y, g = (d + 1mo) - 1mo''' + WRITE)
+    db = duckdb.connect()
+    db.execute("CREATE TABLE t (t TIMESTAMP, n BIGINT)")
+    db.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    expect(db.execute("""SELECT t + INTERVAL 1 MONTH, t - INTERVAL 1 YEAR, (t::DATE + INTERVAL 3 MONTH)::DATE, t + to_months(n::INTEGER),
+        (t::DATE - to_years(n::INTEGER))::DATE, (t::DATE + INTERVAL 1 MONTH - INTERVAL 1 MONTH)::DATE FROM t""").fetchall(),
+           got, about=lambda i: rows[i])
+
+
+@case
 def dates_by_duckdb(work):
     r = random.Random(6)
     days = [date(1, 1, 1) + timedelta(r.randrange(3_652_058)) for _ in range(3000)] + \

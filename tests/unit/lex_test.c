@@ -44,6 +44,8 @@ static void numbers_have_their_values(void) {
     CHECK(number_of("1.5kB").integer == 1500 && number_of("7TiB").integer == 7ull << 40);
     CHECK(number_of("90s").integer == 90000000 && number_of("90s").kind == AST_DURATION);
     CHECK(number_of("1500ms").integer == 1500000 && number_of("1.5h").integer == 5400000000);
+    CHECK(number_of("3mo").integer == 3 && number_of("3mo").kind == AST_MONTHS);
+    CHECK(number_of("2y").integer == 24 && number_of("1.5y").integer == 18);
     CHECK(number_of("3d").integer == 3 * 86400000000 && number_of("2min").integer == 120000000);
 }
 
@@ -51,6 +53,7 @@ static void bad_numbers_are_named(void) {
     const struct { const char *text; DiagCode code; } cases[] = {
         {"0x1F", DIAG_BAD_NUMBER}, {"1__0", DIAG_BAD_NUMBER}, {"1_", DIAG_BAD_NUMBER},
         {"1.", DIAG_BAD_NUMBER}, {"0.0000001s", DIAG_BAD_NUMBER}, {"5m", DIAG_UNKNOWN_UNIT},
+        {"0.5mo", DIAG_BAD_NUMBER}, {"9999999999999999999y", DIAG_NUMBER_TOO_BIG},
         {"8Mib", DIAG_UNKNOWN_UNIT}, {"1e", DIAG_UNKNOWN_UNIT}, {"1e999", DIAG_NUMBER_TOO_BIG},
         {"9223372036854775808B", DIAG_NUMBER_TOO_BIG},
     };
