@@ -24,6 +24,7 @@ static Arg function_arg(Emit *e, Frame *frame, const Expr *x, uint32_t i) {
     if (node->op == EXPR_REGEX) return arg(emit_regex(e, node->value.text));
     if (node->op == EXPR_ZONE) return arg(emit_zone(e, node->value.text));
     Value value = emit_expr(e, frame, x->args[i]);
+    if (x->fn->zones >> i & 1) return arg(emit_callv(e, "sb_zone_at", e->ptr, arg(value.a)));
     bool pointer = x->fn->pointers >> i & 1;
     return pointer ? by_pointer(e, node->type, value, (x->fn->traits & FN_TYPED) != 0)
                    : by_value(e, node->type, value);

@@ -59,6 +59,19 @@ Value call_by_name(Checker *checker, const char *name, Span span, const Value *v
     return (Value){graph_expr(checker->graph, call, ids, count), type};
 }
 
+// The function, with a mark of each zone that is no constant but a number (zone_number).
+static const FnRef *with_zones(Checker *checker, const Arguments *args, const Decl *decl) {
+    uint32_t zones = 0;
+    for (uint32_t i = 0; i < args->count; i++)
+        if (decl->params[i].kind == DECL_ZONE && args->values[i].type->kind == TYPE_I64)
+            zones |= 1u << i;
+    if (!zones) return &decl->fn;
+    FnRef *fn = arena_new_of(checker->arena, FnRef);
+    *fn = decl->fn;
+    fn->zones = zones;
+    return fn;
+}
+
 static Value call_library(Checker *checker, Scope *scope, Arguments *gathered,
                           const Decl *const *decls, size_t count) {
     Arguments args = *gathered;
@@ -77,7 +90,7 @@ static Value call_library(Checker *checker, Scope *scope, Arguments *gathered,
     ExprId ids[DECL_PARAMS_MAX];
     for (uint32_t i = 0; i < args.count; i++) ids[i] = args.values[i].id;
     Expr payload = {.op = EXPR_CALL, .type = choice.result, .span = call->span,
-                    .fn = &choice.decl->fn};
+                    .fn = with_zones(checker, &args, choice.decl)};
     Value result = {graph_expr(checker->graph, payload, ids, args.count), choice.result};
     return choice.half ? half_round(checker, result, choice.half, call->span) : result;
 }

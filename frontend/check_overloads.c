@@ -208,13 +208,23 @@ static void blame(Checker *checker, const Arguments *args, const Decl *const *de
 
 // ---- arguments as the parameters take them ------------------------------------------------------
 
+// A zone known only while the job runs, by its number: a fault of the row where there is none.
+static Value zone_number(Checker *checker, Value name, Span span) {
+    static const FnRef find = {.name = {"zone", 4}, .symbol = {"sb_zone_number", 14},
+                               .traits = FN_CALL | FN_FALLIBLE,
+                               .range = {.of = RANGE_OF_BOUNDS, .max = UINT16_MAX}};
+    const Type *i64 = kind_type(checker, TYPE_I64);
+    Expr call = {.op = EXPR_CALL, .type = i64, .span = span, .fn = &find};
+    return (Value){graph_expr(checker->graph, call, &name.id, 1), i64};
+}
+
 static Value constant_argument(Checker *checker, const DeclParam *param, Value value, Span span) {
     Const constant;
     if (is_error(value.type)) return value;
+    if (param->kind == DECL_ZONE && !const_of(checker, value.id, &constant))
+        return zone_number(checker, value, span);
     if (!const_of(checker, value.id, &constant) || constant.is_null) {
-        const char *what = param->kind == DECL_REGEX  ? "a pattern"
-                           : param->kind == DECL_ZONE ? "a time zone"
-                                                      : "this argument";
+        const char *what = param->kind == DECL_REGEX ? "a pattern" : "this argument";
         Diag *diag = report(checker, DIAG_NOT_CONSTANT, span, "%s must be a constant", what);
         report_label(checker, diag, span, "known only while the job runs");
         report_fix(checker, diag, "write it out, in quotes if it is text");

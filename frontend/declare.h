@@ -13,7 +13,7 @@ enum { DECL_PARAMS_MAX = 6 };
 typedef enum DeclParamKind {
     DECL_VALUE,   // An expression of the type.
     DECL_REGEX,   // A constant pattern.
-    DECL_ZONE,    // A constant time zone name.
+    DECL_ZONE,    // The name of a time zone, a constant or not.
     DECL_CONST,   // A constant expression of the type.
 } DeclParamKind;
 

@@ -270,7 +270,7 @@ static bool has_value(ExprOp op) {
 static bool fn_same(const FnRef *a, const FnRef *b) {
     if (a == b) return true;
     return a && b && a->traits == b->traits && a->pointers == b->pointers &&
-           text_eq(a->symbol, b->symbol) &&
+           a->zones == b->zones && text_eq(a->symbol, b->symbol) &&
            text_eq(a->name, b->name) && text_eq(a->file, b->file);
 }
 

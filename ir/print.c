@@ -154,6 +154,7 @@ static void print_fn(TextBuf *buf, const FnRef *fn) {
     print_name(buf, fn->symbol);
     print_traits(buf, fn->traits, form_fn_traits, countof(form_fn_traits));
     if (fn->pointers) text_buf_format(buf, " pointers %u", fn->pointers);
+    if (fn->zones) text_buf_format(buf, " zones %u", fn->zones);
     print_range(buf, &fn->range);
     if (fn->file.len) {
         text_buf_add(buf, TEXT(" file "));

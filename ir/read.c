@@ -64,6 +64,7 @@ static const FnRef *read_fn(Block *block) {
     fn->symbol = reader_name(reader);
     fn->traits = read_traits(reader, form_fn_traits, countof(form_fn_traits));
     if (reader_accept(reader, "pointers")) fn->pointers = reader_u32(reader);
+    if (reader_accept(reader, "zones")) fn->zones = reader_u32(reader);
     fn->range = read_range(block);
     if (reader_accept(reader, "file")) fn->file = reader_string(reader);
     uint32_t params = reader_accept(reader, "params") ? reader_u32(reader) : 0;

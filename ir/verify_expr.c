@@ -351,6 +351,15 @@ static void check_list_lambda(const Check *check) {
     check_locals(check);
 }
 
+static void check_call(const Check *check) {
+    const FnRef *fn = check->node->fn;
+    want(check, fn != nullptr, "it calls nothing");
+    for (uint32_t i = 0; fn && fn->zones >> i; i++) {
+        bool number = i < check->node->arg_count && check->types[i]->kind == TYPE_I64;
+        want(check, !(fn->zones >> i & 1) || number, "the number of a zone is no i64");
+    }
+}
+
 static void check_types(const Check *check) {
     if (graph_is_elementwise(check->node)) {
         check_elements(check);
@@ -378,7 +387,7 @@ static void check_types(const Check *check) {
     case EXPR_SOME: case EXPR_PRESENT: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
     case EXPR_ROUND:
         check_convert(check); break;
-    case EXPR_CALL: want(check, check->node->fn != nullptr, "it calls nothing"); break;
+    case EXPR_CALL: check_call(check); break;
     case EXPR_CONCAT: case EXPR_TEXT: check_texts(check); break;
     case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX: check_nested(check); break;
     case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:

@@ -106,6 +106,10 @@ static int32_t push_argument(Eval *eval, Frame *frame, const Expr *expr, uint32_
     Value value;
     int32_t status = eval_expr(eval, expr->args[i], &value);
     if (status) return status;
+    if (expr->fn->zones & 1u << i) {
+        push_pointer(eval, frame, library_zone_at(value.i));
+        return SB_OK;
+    }
     if (expr->fn->pointers & 1u << i) {
         push_pointer(eval, frame, value.is_null ? nullptr : in_memory(eval, arg->type, &value));
         return SB_OK;

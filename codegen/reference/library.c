@@ -224,11 +224,17 @@ Value library_get(Arena *arena, const Type *type, const void *memory) {
     })
 
 typedef const struct SbZone *ZoneFind(const char *name, int64_t len);
+typedef const struct SbZone *ZoneAt(int64_t number);
 typedef int32_t              ZoneOffset(const struct SbZone *zone, int64_t local);
 
 const struct SbZone *library_zone(Text name) {
     ZoneFind *find = FUNCTION(ZoneFind, "sb_zone_find");
     return find ? find(name.at, (int64_t)name.len) : nullptr;
+}
+
+const struct SbZone *library_zone_at(int64_t number) {
+    ZoneAt *at = FUNCTION(ZoneAt, "sb_zone_at");
+    return at ? at(number) : nullptr;
 }
 
 int64_t library_zone_to_utc(const struct SbZone *zone, int64_t local) {

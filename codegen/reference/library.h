@@ -23,6 +23,8 @@ Value library_get(Arena *arena, const Type *type, const void *memory);
 
 // The rules of a zone by name, or null for UTC and for a name that is none.
 const struct SbZone *library_zone(Text name);
+// The rules of a zone by the number that sb_zone_number gives.
+const struct SbZone *library_zone_at(int64_t number);
 // Seconds of a wall clock in the zone as seconds since the epoch.
 int64_t library_zone_to_utc(const struct SbZone *zone, int64_t local);
 

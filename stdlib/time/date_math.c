@@ -95,6 +95,14 @@ int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out) {
     return status == SB_OK ? date_of_days(days, out) : status;
 }
 
+int32_t sb_add_months_zone(const SbType *type, int64_t timestamp, int64_t months,
+                           const SbZone *zone, int64_t *out) {
+    int64_t local, later;
+    int32_t status = sb_in_zone(type, timestamp, zone, &local);
+    if (status == SB_OK) status = sb_add_months_timestamp(type, local, months, &later);
+    return status == SB_OK ? sb_to_utc(type, later, zone, out) : status;
+}
+
 int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months,
                                 int64_t *out) {
     int64_t day = SB_DAY_S * sb_unit_scale(type->unit), days;

@@ -34,6 +34,8 @@ int32_t sb_truncate_width(const SbType *type, int64_t timestamp, int64_t width, 
 int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out);
 int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out);
 int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out);
+int32_t sb_add_months_zone(const SbType *type, int64_t timestamp, int64_t months,
+                           const SbZone *zone, int64_t *out);
 int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months,
                                 int64_t *out);
 int64_t sb_days_between(int32_t from, int32_t to);

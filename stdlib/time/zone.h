@@ -1,7 +1,8 @@
 // Zone: the rules of one time zone as a flat constant block, from the embedded time zone database.
 //
 // A block has no pointers, so the compiler copies the blocks that a pipeline names into the job as
-// they are (aligned to 8). The whole database stays in the compiler. Offsets are seconds east.
+// they are (aligned to 8). The whole database stays in the compiler, but for jobs whose zones are
+// data: these find a zone by its name and hand its number on. Offsets are seconds east.
 #ifndef SBC_STDLIB_ZONE_H
 #define SBC_STDLIB_ZONE_H
 
@@ -30,6 +31,10 @@ typedef struct SbZone {
 
 // The zone of an IANA name such as "Europe/Berlin", or nullptr.
 const SbZone *sb_zone_find(const char *name, int64_t len);
+// The number of a zone, which depends on the name alone; SB_FAULT_BAD_ZONE: there is none.
+int32_t sb_zone_number(SbCall *call, SbStr name, int64_t *out);
+const SbZone *sb_zone_at(int64_t number);
+bool sb_is_zone(SbStr name);
 // Names in byte order, for did-you-mean; an empty one from the end on.
 SbStr sb_zone_name(uint32_t index);
 // "2025b"

@@ -117,6 +117,18 @@ def block(data):
     return struct.pack("<II", (size + 7) // 8 * 8, len(moves)) + head + body
 
 
+def chains(names):
+    """For each name the first name of a chain, and the next one in its own: numbers and 1, or 0."""
+    first, following = [0] * len(names), [0] * len(names)
+    for number in reversed(range(len(names))):
+        digest = 2166136261
+        for byte in names[number].encode():
+            digest = (digest ^ byte) * 16777619 & 0xffffffff
+        chain = digest % len(names)
+        following[number], first[chain] = first[chain], number + 1
+    return first, following
+
+
 def main():
     zones = {}
     for path in sorted(ROOT.rglob("*")):
@@ -138,8 +150,8 @@ def main():
         at += (len(b) + 7) // 8 * 8
     out = b"SBZ1" + version.ljust(12, b"\0") + struct.pack("<II", len(names), len(blocks))
     text_at = start
-    for name in names:
-        out += struct.pack("<IIII", text_at, len(name.encode()), places[zones[name]], 0)
+    for name, first, following in zip(names, *chains(names)):
+        out += struct.pack("<IIIHH", text_at, len(name.encode()), places[zones[name]], first, following)
         text_at += len(name.encode())
     out += texts + b"\0" * padding
     for b in blocks:

@@ -362,7 +362,10 @@ class Expressions(lambdas.Lambdas):
         if param == "regex":
             return self.pick(PATTERNS)
         if param == "zone":
-            return self.pick(ZONES)
+            if self.chance(0.6):
+                return self.pick(ZONES)
+            other = self.pick((*ZONES, "\"Mars/Olympus\""))  # Which rejects its rows.
+            return f"(if {self.of('bool', depth)} then {self.pick(ZONES)} else {other})"
         if param == "const f64":
             return self.pick(("0.0", "0.5", "1.0", "0.25", "0.9"))
         if param == "const duration":

@@ -196,6 +196,29 @@ def months_by_duckdb(work):
 
 
 @case
+def zones_of_a_column_by_python(work):
+    """Every zone of Python's database that the library knows too, one after the other, in one column."""
+    r = random.Random(17)
+    names = sorted(zoneinfo.available_timezones() - {"localtime"})
+    utc = [datetime(1970, 1, 1) + timedelta(seconds=r.randrange(2 * 10 ** 9)) for _ in range(4000)]
+    rows = [(t, names[i % len(names)]) for i, t in enumerate(utc)] + [(utc[0], z) for z in ("Mars/Olympus", "UTC ", "utc", "")]
+    work.put("t.jsonl", json_lines([{"t": f"{t.isoformat()}Z", "z": z} for t, z in rows]))
+    got = work.rows('''read jsonl("t.jsonl") as { t: timestamp, z: str } | select z, known = is_zone(z), d = day(t, z) else null,
+        h = hour(t, z) else null, off = (seconds(zone_offset(t, z)) else null), f = (format(t, "%Y-%m-%d %H:%M:%S", z) else null)''' + WRITE)
+    expected, unknown = [], 0
+    for (t, z), row in zip(rows, got):
+        if row[1] == "false" or row[1] is False:
+            unknown += 1
+            expected.append([z, row[1], None, None, None, None])
+            continue
+        local = t.replace(tzinfo=timezone.utc).astimezone(zoneinfo.ZoneInfo(z))
+        expected.append([z, row[1], local.day, local.hour, local.utcoffset().total_seconds(), local.strftime("%Y-%m-%d %H:%M:%S")])
+    assert unknown < 4 + len(rows) / 20, unknown
+    assert [row[1] for row in got[-4:]] == [got[-1][1]] * 4 != [got[0][1]] * 4, got[-4:]
+    expect(expected, got, about=lambda i: rows[i])
+
+
+@case
 def dates_by_duckdb(work):
     r = random.Random(6)
     days = [date(1, 1, 1) + timedelta(r.randrange(3_652_058)) for _ in range(3000)] + \
