@@ -24,9 +24,9 @@ bool is_flexible(const AstExpr *expr) {
         return (expr->op == AST_OP_ADD || expr->op == AST_OP_SUB || expr->op == AST_OP_MUL) &&
                is_flexible(expr->a) && is_flexible(expr->b);
     case AST_NULL: case AST_REJECT: case AST_BOOL: case AST_DURATION: case AST_MONTHS:
-    case AST_STR: case AST_FSTRING: case AST_NAME: case AST_CALL: case AST_FIELD: case AST_INDEX: case AST_IN:
-    case AST_IF: case AST_CASE: case AST_ELSE: case AST_LIST: case AST_STRUCT: case AST_LAMBDA:
-    case AST_ERROR:
+    case AST_STR: case AST_FSTRING: case AST_NAME: case AST_CALL: case AST_FIELD: case AST_INDEX:
+    case AST_IN: case AST_IF: case AST_CASE: case AST_ELSE: case AST_LIST: case AST_STRUCT:
+    case AST_LAMBDA: case AST_ERROR:
         return false;
     }
     return false;

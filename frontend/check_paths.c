@@ -159,8 +159,9 @@ static bool add_key(Checker *checker, const AstArg *part, ExprId pattern, FileUs
         return false;
     }
     Expr place = {.op = EXPR_PLACE, .type = str, .span = span, .index = PLACE_SOURCE};
+    ExprId number = graph_const_i64(checker->graph, use->key_count);
     Value args[] = {{graph_expr(checker->graph, place, nullptr, 0), str}, {pattern, str},
-                    {graph_const_i64(checker->graph, use->key_count), kind_type(checker, TYPE_I64)}};
+                    {number, kind_type(checker, TYPE_I64)}};
     Value text = call_by_name(checker, "path_key", span, args, countof(args));
     use->keys[use->key_count++] =
         (NamedExpr){.name = part->value->name.text,

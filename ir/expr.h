@@ -80,7 +80,7 @@ typedef struct FnRef {
     Text     symbol;  // The C function: sb_...
     uint32_t traits;  // FnTrait bits.
     uint32_t pointers;  // Bit i: argument i goes by pointer to memory: type T, T? or a struct.
-    uint32_t zones;     // Bit i: argument i, an i64, is the number of a time zone (stdlib/time/zone.h).
+    uint32_t zones;     // Bit i: argument i, an i64, is the number of a time zone (sb_zone_at).
     Text     file;    // extern: the C file, as the driver resolved it. Python: the folder of the
                       // program, "lib/" or empty.
     Text    *params;  // Of a batch function: the names of its parameters.
