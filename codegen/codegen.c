@@ -65,7 +65,8 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     for (uint32_t i = 0; i < plan->breaker_count; i++) {
         BreakerFns fns = emit_breaker(&e, i);
         out.breakers[i] = (BreakerHas){fns.merge, fns.prefix, fns.prefix_more, fns.compare,
-                                        fns.equal, fns.number, fns.partition, fns.peers};
+                                        fns.equal, fns.number, fns.bounds, fns.partition,
+                                        fns.peers};
     }
     emit_setup(&e);
     emit_tensor_loops(&e);

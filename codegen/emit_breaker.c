@@ -41,11 +41,26 @@ static Val emit_join_number(Emit *e, const Breaker *breaker, uint32_t index) {
     return fn;
 }
 
+// The greater, the sooner does the row match. Null does not.
+static Val emit_join_bounds(Emit *e, const Breaker *breaker, uint32_t index) {
+    if (!breaker->bound_count) return nullptr;
+    Val fn = begin_function(e, "bounds", index, e->type_void, 2);
+    for (uint32_t i = 0; i < breaker->bound_count; i++) {
+        const JoinBound *bound = &breaker->bounds[i];
+        const Slot *slot = &breaker->slots[breaker->slot_of[bound->column]];
+        Value value = slot_load(e, slot, LLVMGetParam(fn, 0));
+        Val bits = emit_order_bits(e, type_base(slot->type), value);
+        if (bound->at_most) bits = LLVMBuildNot(e->b, bits, "");
+        if (value.valid) bits = LLVMBuildSelect(e->b, value.valid, bits, emit_i64(e, 0), "");
+        emit_store_at(e, bits, LLVMGetParam(fn, 1), sizeof(uint64_t) * i);
+    }
+    LLVMBuildRetVoid(e->b);
+    return fn;
+}
+
 // ---- sorting ------------------------------------------------------------------------------------
 
-// A number that orders as the value does, unsigned; NaN greatest, -0.0 as 0.0. Null: no such
-// number of at most 64 bits (texts: of their first bytes, which decides only where it differs).
-static Val order_bits(Emit *e, const Type *base, Value value) {
+Val emit_order_bits(Emit *e, const Type *base, Value value) {
     if (type_is_bytes(base))
         return emit_callv(e, "sb_str_prefix", e->i64, arg_pair(value.a, value.b));
     if (type_is_nested(base) || emit_type(e, base) == e->i128) return nullptr;
@@ -65,7 +80,7 @@ static Val prefix_part(Emit *e, const Type *base, Value value, bool descending) 
     uint32_t width = sort_key_bits(base);
     if (value.valid && type_is_bytes(base))
         value.a = LLVMBuildSelect(e->b, value.valid, value.a, emit_bytes(e, TEXT(""), "empty"), "");
-    Val bits = order_bits(e, base, value);
+    Val bits = emit_order_bits(e, base, value);
     if (!bits) return nullptr;
     bool is_aligned = type_is_float(base) || type_is_bytes(base);
     Val mask = emit_i64(e, width == 64 ? -1 : (int64_t)(UINT64_MAX << (64 - width)));
@@ -177,7 +192,7 @@ static Val compare_values(Emit *e, const Slot *slot, Value a, Value b) {
         return emit_callv(e, "sb_compare", e->i32, arg(emit_sbtype(e, base)),
                           arg(emit_value_address(e, base, a)), arg(emit_value_address(e, base, b)));
     bool wide = emit_type(e, base) == e->i128;
-    Val x = wide ? a.a : order_bits(e, base, a), y = wide ? b.a : order_bits(e, base, b);
+    Val x = wide ? a.a : emit_order_bits(e, base, a), y = wide ? b.a : emit_order_bits(e, base, b);
     Val less = LLVMBuildICmp(e->b, wide ? LLVMIntSLT : LLVMIntULT, x, y, "");
     Val more = LLVMBuildICmp(e->b, wide ? LLVMIntSGT : LLVMIntUGT, x, y, "");
     return LLVMBuildSub(e->b, LLVMBuildZExt(e->b, more, e->i32, ""),
@@ -275,7 +290,8 @@ BreakerFns emit_breaker(Emit *e, uint32_t index) {
         return emit_sort_of(e, index, op);
     case BREAK_JOIN:
         return (BreakerFns){.equal = emit_join_equal(e, breaker, index),
-                            .number = emit_join_number(e, breaker, index)};
+                            .number = emit_join_number(e, breaker, index),
+                            .bounds = emit_join_bounds(e, breaker, index)};
     case BREAK_EDGE: break;
     }
     return (BreakerFns){0};

@@ -434,6 +434,7 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbBreaker, matched_offset, emit_i32(e, (uint32_t)breaker->matched_offset));
     if (breaker->jump_offset != SIZE_MAX)
         PART(&parts, SbBreaker, jump_offset, emit_i32(e, (uint32_t)breaker->jump_offset));
+    PART(&parts, SbBreaker, bound_count, emit_i32(e, breaker->bound_count));
     PART(&parts, SbBreaker, identity_offset, emit_i32(e, (uint32_t)breaker->identity_offset));
     PART(&parts, SbBreaker, place_offset, emit_i32(e, (uint32_t)breaker->place_offset));
     PART(&parts, SbBreaker, row, entry_type(e, breaker));
@@ -463,6 +464,8 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
         PART(&parts, SbBreaker, equal, external(e, "sb_equal_%u", index, level));
     if (data->breakers[index].number)
         PART(&parts, SbBreaker, number, external(e, "sb_number_%u", index, level));
+    if (data->breakers[index].bounds)
+        PART(&parts, SbBreaker, bounds, external(e, "sb_bounds_%u", index, level));
     return parts_struct(e, &parts, sizeof(SbBreaker));
 }
 

@@ -15,7 +15,7 @@ typedef struct JobData {
 } JobData;
 
 typedef struct BreakerHas {
-    bool merge, prefix, prefix_more, compare, equal, number, partition, peers;
+    bool merge, prefix, prefix_more, compare, equal, number, bounds, partition, peers;
 } BreakerHas;
 
 // The step whose rows `op` hands on: its own, or, of an operator without one or of a source with

@@ -3,6 +3,8 @@
 
 #include "ir/walk.h"
 
+#include <string.h>
+
 static const Breaker *breaker_of_join(const Emit *e, const Op *op, uint32_t *index) {
     for (uint32_t i = 0; i < e->plan->breaker_count; i++) {
         const Breaker *breaker = &e->plan->breakers[i];
@@ -155,10 +157,15 @@ static bool joined_reloads(const Emit *e, const Frame *frame, uint32_t column) {
     return from->side == 1 || frame_reloads(e, frame->input[0], from->index);
 }
 
-// What a left row without a match is joined with: an entry of zero bytes.
+// What a left row without a match is joined with: an entry of zero bytes, and with bounds that no
+// row passes over.
 static Val zero_entry(Emit *e, const Breaker *breaker) {
-    Ty type = LLVMArrayType2(e->i8, breaker->entry_bytes);
-    return emit_global(e, LLVMConstNull(type), "no_match");
+    char *bytes = arena_new_array(e->arena, char, breaker->entry_bytes + 1);
+    if (breaker->bound_count)
+        memset(bytes + breaker->jump_offset + sizeof(SbJump), UINT8_MAX,
+               breaker->bound_count * sizeof(uint64_t));
+    Val entry = LLVMConstStringInContext2(e->ctx, bytes, breaker->entry_bytes, true);
+    return emit_global(e, entry, "no_match");
 }
 
 static void push_if(Emit *e, Frame *out, Val condition, Block next) {
@@ -189,41 +196,13 @@ static Val breaker_number(Emit *e, const Frame *out) {
     return emit_i32(e, (uint32_t)(out->breaker - e->plan->breakers));
 }
 
-static Val chain_cut(Emit *e) {
-    return LLVMBuildIntToPtr(e->b, emit_i64(e, SB_CUT), e->ptr, "");
-}
-
-// The entry after `entry` in its chain. Goes on where there is one, else at `none`. Of a join
-// whose right side is on disk the chain may be cut: its last entry then has SB_CUT after it, and
-// the runtime reads on.
-static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
-    Block some = emit_block(e, "behind"), cut = emit_block(e, "cut"), more = emit_block(e, "more");
-    Val behind = emit_load_at(e, e->ptr, entry, out->breaker->next_offset, "behind");
-    emit_branch(e, emit_is_nullptr(e, behind), none, some);
-    emit_at(e, some);
-    Val whole = LLVMBuildICmp(e->b, LLVMIntNE, behind, chain_cut(e), "");
-    emit_branch_likely(e, whole, more, cut);
-    emit_at(e, cut);
-    batches_flush(e);  // What waits there may lie in the entries that are read over.
-    Val read = emit_callv(e, "sb_join_more", e->ptr, arg(e->task),
-                          arg(breaker_number(e, out)), arg(entry));
-    Block got = emit_block(e, "read_on");
-    emit_branch(e, emit_is_nullptr(e, read), none, got);
-    emit_at(e, got);
-    emit_jump(e, more);
-    emit_at(e, more);
-    Val next = emit_phi(e, e->ptr, "next");
-    emit_phi_add(next, behind, some);
-    emit_phi_add(next, read, got);
-    return next;
-}
-
 // ---- conditions ---------------------------------------------------------------------------------
 
 // Of a join with conditions: the left row and an entry of its key, for which they are computed.
 typedef struct Pair {
     const Op *op;
     Frame *both, *right;
+    Val    bits[JOIN_BOUNDS_MAX];  // By bound: right rows with less do not match.
 } Pair;
 
 static Value load_right(Emit *e, Frame *frame, uint32_t column) {
@@ -254,7 +233,71 @@ static const Pair *pair_open(Emit *e, Frame *left, const Op *op, const Breaker *
     read_left(e, left, op->join.seek);
     read_left(e, left, op->join.within);
     read_left(e, left, op->join.where);
+    for (uint32_t i = 0; i < breaker->bound_count; i++) {
+        const JoinBound *bound = &breaker->bounds[i];
+        Value value = emit_expr(e, pair->both, bound->left);
+        const Type *type = graph_at(e->graph, bound->left)->type;
+        Val bits = emit_order_bits(e, type_base(type), value);
+        if (bound->at_most) bits = LLVMBuildNot(e->b, bits, "");
+        // Nothing matches null.
+        if (value.valid) bits = LLVMBuildSelect(e->b, value.valid, bits, emit_i64(e, -1), "");
+        pair->bits[i] = bits;
+    }
     return pair;
+}
+
+// Where no row between `entry` and the one that it jumps to can match: goes to `more` with that
+// one, which becomes `next` there. Else goes on.
+static void pass_over(Emit *e, const Frame *out, const Pair *pair, Val entry, Val next,
+                      Block more) {
+    const Breaker *breaker = out->breaker;
+    if (!pair || !breaker->bound_count) return;
+    size_t at = breaker->jump_offset;
+    Block judged = emit_block(e, "judged"), over = emit_block(e, "over");
+    Val less = nullptr;
+    for (uint32_t i = 0; i < breaker->bound_count; i++) {
+        Val most = emit_load_at(e, e->i64, entry, at + sizeof(SbJump) + sizeof(uint64_t) * i, "");
+        Val one = LLVMBuildICmp(e->b, LLVMIntULT, most, pair->bits[i], "");
+        less = less ? LLVMBuildOr(e->b, less, one, "") : one;
+    }
+    emit_branch(e, less, over, judged);
+    emit_at(e, over);
+    emit_phi_add(next, emit_load_at(e, e->ptr, entry, at + offsetof(SbJump, to), "jump"), over);
+    emit_jump(e, more);
+    emit_at(e, judged);
+}
+
+static Val chain_cut(Emit *e) {
+    return LLVMBuildIntToPtr(e->b, emit_i64(e, SB_CUT), e->ptr, "");
+}
+
+// The entry after `entry` in its chain. Goes on where there is one, else at `none`. Of a join
+// whose right side is on disk the chain may be cut: its last entry then has SB_CUT after it, and
+// the runtime reads on.
+static Val next_match(Emit *e, const Frame *out, const Pair *pair, Val entry, Block none) {
+    Block some = emit_block(e, "behind"), cut = emit_block(e, "cut"), more = emit_block(e, "more"),
+          from = emit_here(e);
+    emit_at(e, more);
+    Val next = emit_phi(e, e->ptr, "next");
+    emit_at(e, from);
+    pass_over(e, out, pair, entry, next, more);
+    Val behind = emit_load_at(e, e->ptr, entry, out->breaker->next_offset, "behind");
+    emit_branch(e, emit_is_nullptr(e, behind), none, some);
+    emit_at(e, some);
+    Val whole = LLVMBuildICmp(e->b, LLVMIntNE, behind, chain_cut(e), "");
+    emit_branch_likely(e, whole, more, cut);
+    emit_at(e, cut);
+    batches_flush(e);  // What waits there may lie in the entries that are read over.
+    Val read = emit_callv(e, "sb_join_more", e->ptr, arg(e->task),
+                          arg(breaker_number(e, out)), arg(entry));
+    Block got = emit_block(e, "read_on");
+    emit_branch(e, emit_is_nullptr(e, read), none, got);
+    emit_at(e, got);
+    emit_jump(e, more);
+    emit_at(e, more);
+    emit_phi_add(next, behind, some);
+    emit_phi_add(next, read, got);
+    return next;
 }
 
 // Does the condition hold for the entry? A fault rejects the left row.
@@ -284,7 +327,7 @@ static Val match_from(Emit *e, const Frame *out, const Pair *pair, Val entry, Bl
     if (expr_is_none(op->join.where)) emit_jump(e, holds);
     else emit_branch(e, pair_holds(e, pair, op->join.where, at), holds, pass);
     emit_at(e, pass);
-    Val behind = next_match(e, out, at, none);
+    Val behind = next_match(e, out, pair, at, none);
     emit_phi_add(at, behind, emit_here(e));
     emit_jump(e, head);
     emit_at(e, holds);
@@ -300,7 +343,7 @@ static void judge_pairs(Emit *e, const Frame *out, const Pair *pair, Val entry) 
     Val at = emit_phi(e, e->ptr, "right");
     emit_phi_add(at, entry, from);
     pair_holds(e, pair, pair->op->join.where, at);
-    Val behind = next_match(e, out, at, end);
+    Val behind = next_match(e, out, pair, at, end);
     emit_phi_add(at, behind, emit_here(e));
     emit_jump(e, head);
     emit_at(e, end);
@@ -437,7 +480,7 @@ static void count_rest(Emit *e, Frame *out, const Pair *pair, Val entry, Block l
     emit_at(e, head);
     Val at = emit_phi(e, e->ptr, "counted");
     emit_phi_add(at, entry, from);
-    Val behind = match_from(e, out, pair, next_match(e, out, at, leave), leave);
+    Val behind = match_from(e, out, pair, next_match(e, out, pair, at, leave), leave);
     stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
     emit_phi_add(at, behind, emit_here(e));
     emit_jump(e, head);
@@ -474,7 +517,7 @@ static Val place_of_match(Emit *e, const Frame *out, Val entry) {
 // After a match: the next one, with which the stage may also go on later.
 static void end_match(Emit *e, Frame *out, const Pair *pair, const Inside *inside, Block head,
                       Block next) {
-    Val behind = match_from(e, out, pair, next_match(e, out, out->entry, next), next);
+    Val behind = match_from(e, out, pair, next_match(e, out, pair, out->entry, next), next);
     stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
     Val number = LLVMBuildAdd(e->b, out->number, emit_i64(e, 1), "");
     Block more = emit_block(e, "next_match");

@@ -194,8 +194,12 @@ void  slot_store(Emit *e, const Slot *slot, Value value, Val entry);
 // Functions of breakers (emit_breaker.c): merge, prefix, compare, equal, those of a window; null
 // where a breaker has none.
 typedef struct BreakerFns {
-    Val merge, prefix, prefix_more, compare, equal, number, partition, peers;
+    Val merge, prefix, prefix_more, compare, equal, number, bounds, partition, peers;
 } BreakerFns;
+
+// A number that orders as the value does, unsigned; NaN greatest, -0.0 as 0.0. Null: no such
+// number of at most 64 bits (texts: of their first bytes, which decides only where it differs).
+Val emit_order_bits(Emit *e, const Type *base, Value value);
 
 BreakerFns emit_breaker(Emit *e, uint32_t index);
 Val emit_group_merge(Emit *e, uint32_t index);  // emit_group.c

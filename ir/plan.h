@@ -32,6 +32,16 @@ typedef struct Slot {
     bool        key_str;  // A GROUP key of type str, bytes or json: laid out as SbKeyStr.
 } Slot;
 
+// A comparison in the condition of a join: right rows whose column is greater than `left`, or less,
+// do not match (plan_bounds.c).
+typedef struct JoinBound {
+    ExprId   left;     // Over the left row.
+    uint32_t column;   // Of the right rows.
+    bool     at_most;  // The column is to be at most `left`; else at least.
+} JoinBound;
+
+enum { JOIN_BOUNDS_MAX = 4 };
+
 typedef struct Breaker {
     BreakerKind kind;
     // GROUP, DISTINCT, SORT, SHUFFLE, JOIN, LIMIT, UNION or ZIP. Or any operator whose rows an edge
@@ -57,7 +67,10 @@ typedef struct Breaker {
     size_t     *state_offsets;
     size_t      next_offset;     // JOIN: a pointer to the next entry of the same hash.
     size_t      matched_offset;  // JOIN: a byte that says whether a left row matched (RIGHT, FULL).
-    size_t      jump_offset;     // JOIN: an SbJump, where the nearest row is sought. Else SIZE_MAX.
+    size_t      jump_offset;     // JOIN: an SbJump, where right rows are passed over, with 8 bytes
+                                 // for each bound after it. Else SIZE_MAX.
+    JoinBound   bounds[JOIN_BOUNDS_MAX];  // JOIN
+    uint32_t    bound_count;
     // EDGE: where the source row was read, for rejects and PLACE after the edge:
     // {SbStr raw; int64_t offset, line, row; uint32_t source, file}. SIZE_MAX: nothing needs it.
     size_t      place_offset;
@@ -278,6 +291,9 @@ void plan_columns(Plan *plan, PlanOptions options);  // Loops over columns.
 void plan_kernels(Plan *plan, PlanOptions options);  // What kernels compute for a GPU.
 void plan_exchange(Plan *plan, PlanOptions options); // Who fills and reads breakers, over workers.
 void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memory estimate.
+
+// The bounds of a join, at most JOIN_BOUNDS_MAX. Returns how many.
+uint32_t plan_join_bounds(const Graph *graph, const Op *op, JoinBound *bounds);
 
 // Do both aggregates add up the same? Their options do not matter: only `end` takes them.
 bool plan_same_state(const Agg *a, const Agg *b);

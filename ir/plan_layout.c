@@ -9,6 +9,7 @@ enum {
     KEY_STR_NULL_BYTES = 32,
     POINTER_BYTES = 8,
     JUMP_BYTES = 16,       // SbJump.
+    BOUND_BYTES = 8,
     COUNT_BYTES = 8,       // The state of a count of rows.
 };
 
@@ -215,8 +216,11 @@ static void lay_join(Layout *layout, const Op *op, const Op *right) {
     }
     keep_condition(layout, op, right);
     layout->breaker->next_offset = take(layout->breaker, POINTER_BYTES, POINTER_BYTES);
-    if (join_is_nearest(op))
-        layout->breaker->jump_offset = take(layout->breaker, JUMP_BYTES, POINTER_BYTES);
+    Breaker *breaker = layout->breaker;
+    breaker->bound_count = plan_join_bounds(layout->plan->graph, op, breaker->bounds);
+    if (join_is_nearest(op) || breaker->bound_count)
+        breaker->jump_offset = take(breaker, JUMP_BYTES + BOUND_BYTES * breaker->bound_count,
+                                    POINTER_BYTES);
     layout->breaker->matched_offset = take(layout->breaker, 1, 1);
 }
 

@@ -155,7 +155,8 @@ static void print_entry(TextBuf *buf, const Plan *plan, const Breaker *breaker) 
     if (breaker->next_offset != SIZE_MAX)
         text_buf_format(buf, "    at %zu next\n", breaker->next_offset);
     if (breaker->jump_offset != SIZE_MAX)
-        text_buf_format(buf, "    at %zu jump\n", breaker->jump_offset);
+        text_buf_format(buf, "    at %zu jump, %u bounds\n", breaker->jump_offset,
+                        breaker->bound_count);
     if (breaker->matched_offset != SIZE_MAX)
         text_buf_format(buf, "    at %zu matched\n", breaker->matched_offset);
     if (breaker->identity_offset != SIZE_MAX)

@@ -140,7 +140,8 @@ static Extents extents_of(Verifier *v, const Breaker *breaker) {
             fn ? fn->state_align : alignof(uint64_t));
     }
     add(v, &extents, breaker->next_offset, sizeof(void *), alignof(void *));
-    add(v, &extents, breaker->jump_offset, 2 * sizeof(void *), alignof(void *));
+    add(v, &extents, breaker->jump_offset, (2 + breaker->bound_count) * sizeof(uint64_t),
+        alignof(void *));
     add(v, &extents, breaker->matched_offset, 1, 1);
     add(v, &extents, breaker->identity_offset, sizeof(uint64_t), alignof(uint64_t));
     add(v, &extents, breaker->place_offset, PLACE_BYTES, alignof(uint64_t));

@@ -87,8 +87,10 @@ typedef struct SbTable {
     uint64_t        least, span;
 } SbTable;
 
-// Of a join that seeks the nearest row, at SbBreaker.jump_offset of each entry of a chain: an entry
-// after it, so that any is reached in a few jumps. `to` is the entry itself where none is known.
+// At SbBreaker.jump_offset of each entry of a chain whose rows are passed over: an entry after it,
+// so that any is reached in a few jumps. `to` is the entry itself where none is known. Of a join
+// with bounds SbBreaker.bound_count words follow: the greatest bits, by bound, of all entries
+// between this one and `to`.
 typedef struct SbJump {
     const SbEntry *to;
     uint64_t       rest;    // How many entries stand after this one, as far as they are known.

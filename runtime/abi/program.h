@@ -132,6 +132,7 @@ typedef struct SbBreaker {
     uint32_t matched_offset;   // JOIN: a byte in the entry: 0, 1 once a probe of a right or full
                                // join matched it, 2 when its key is null (never in the table).
     uint32_t jump_offset;      // JOIN: an SbJump in the entry; 0: none.
+    uint32_t bound_count;      // JOIN: at most SB_BOUNDS_MAX.
     uint32_t identity_offset;  // Offset of a u64 in the entry; UINT32_MAX: none.
     uint32_t place_offset;     // EDGE: offset of an SbPlace in the entry; UINT32_MAX: none.
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
@@ -163,7 +164,12 @@ typedef struct SbBreaker {
     // null): widened to 64 bits with its sign.
     int32_t (*equal)(const SbEntry *a, const SbEntry *b);
     uint64_t (*number)(const SbEntry *entry);
+    // JOIN with bounds: gives the bits of the entry for each. No row matches whose bits of some
+    // bound are less than those of the left row.
+    void (*bounds)(const SbEntry *entry, uint64_t *bits);
 } SbBreaker;
+
+enum { SB_BOUNDS_MAX = 4 };
 
 typedef enum SbInputKind {
     SB_INPUT_TEXT,       // Bytes of files, in which the stage finds rows.

@@ -68,8 +68,45 @@ static SbJump *jump_of(const SbBreaker *what, const SbEntry *entry) {
     return (SbJump *)(void *)((char *)(uintptr_t)entry + what->jump_offset);
 }
 
+static uint64_t *bounds_of(const SbBreaker *what, const SbEntry *entry) {
+    return (uint64_t *)(void *)(jump_of(what, entry) + 1);
+}
+
+static const SbEntry *next_of(const SbBreaker *what, const SbEntry *entry) {
+    const SbEntry *next;
+    memcpy(&next, (const char *)entry + what->next_offset, sizeof next);
+    return next;
+}
+
 void sb_join_jump_nowhere(const SbBreaker *what, const SbEntry *entry) {
-    if (what->jump_offset) *jump_of(what, entry) = (SbJump){entry, 0};
+    if (!what->jump_offset) return;
+    *jump_of(what, entry) = (SbJump){entry, 0};
+    memset(bounds_of(what, entry), UINT8_MAX, what->bound_count * sizeof(uint64_t));
+}
+
+static void widen(const SbBreaker *what, uint64_t *most, const uint64_t *bits) {
+    for (uint32_t i = 0; i < what->bound_count; i++)
+        if (bits[i] > most[i]) most[i] = bits[i];
+}
+
+// The greatest bits of the entries between `entry` and the one that it jumps to. Those of a few are
+// not worth a look: no row is ever greater then.
+static void bound_block(const SbBreaker *what, const SbEntry *entry) {
+    enum { FEW = 15 };
+    const SbJump *jump = jump_of(what, entry);
+    uint64_t own[SB_BOUNDS_MAX], *most = bounds_of(what, entry);
+    if (jump->rest - jump_of(what, jump->to)->rest <= FEW) {
+        memset(most, UINT8_MAX, what->bound_count * sizeof *most);
+        return;
+    }
+    memset(most, 0, what->bound_count * sizeof *most);
+    for (const SbEntry *at = next_of(what, entry), *to; at != jump->to; at = to) {
+        what->bounds(at, own);
+        widen(what, most, own);
+        bool few = bounds_of(what, at)[0] == UINT64_MAX;
+        to = few ? next_of(what, at) : jump_of(what, at)->to;
+        if (!few) widen(what, most, bounds_of(what, at));
+    }
 }
 
 // Two jumps of one length become one over both, as in a skew binary number. So from any entry each
@@ -79,6 +116,7 @@ static void jump_over(const SbBreaker *what, const SbEntry *entry, const SbEntry
     uint64_t last = jump_of(what, two->to)->rest;
     bool equal = one->to != head && one->rest - two->rest == two->rest - last;
     *jump_of(what, entry) = (SbJump){equal ? two->to : head, one->rest + 1};
+    if (what->bound_count) bound_block(what, entry);
 }
 
 static void put_before(const SbJoinBuild *build, const SbEntry *entry, const SbEntry *head) {
