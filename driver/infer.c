@@ -14,10 +14,10 @@
 enum Can : unsigned {
     CAN_BOOL = 1u << 0, CAN_I64 = 1u << 1, CAN_U64 = 1u << 2, CAN_F64 = 1u << 3,
     CAN_DATE = 1u << 4, CAN_TIME = 1u << 5, CAN_TIME_NS = 1u << 6,
-    CAN_LIST = 1u << 7, CAN_STRUCT = 1u << 8, CAN_STR = 1u << 9,
+    CAN_CLOCK = 1u << 7, CAN_LIST = 1u << 8, CAN_STRUCT = 1u << 9, CAN_STR = 1u << 10,
     CAN_NUMBER = CAN_I64 | CAN_U64 | CAN_F64,
-    CAN_SCALAR = CAN_BOOL | CAN_NUMBER | CAN_DATE | CAN_TIME | CAN_TIME_NS,
-    CAN_ALL = (1u << 10) - 1,
+    CAN_SCALAR = CAN_BOOL | CAN_NUMBER | CAN_DATE | CAN_TIME | CAN_TIME_NS | CAN_CLOCK,
+    CAN_ALL = (1u << 11) - 1,
 };
 
 enum { DEPTH_MAX = 8, FIELDS_MAX = 4096, WORDS_MAX = 8 };
@@ -53,6 +53,7 @@ static const Type *scalar_type(const Infer *infer, unsigned can) {
     case CAN_DATE: return type_of(infer->types, TYPE_DATE);
     case CAN_TIME: return type_timestamp(infer->types, UNIT_US);
     case CAN_TIME_NS: return type_timestamp(infer->types, UNIT_NS);
+    case CAN_CLOCK: return type_of(infer->types, TYPE_DURATION);
     default: return type_of(infer->types, TYPE_STR);  // No enum: a set of bits.
     }
 }
@@ -72,6 +73,13 @@ static bool is_digits(Text text) {
     return text.len > at;
 }
 
+// 14:05:00, of all durations: 90s and 3:10 may be anything.
+static bool is_clock(Text text) {
+    size_t colons = 0;
+    for (size_t i = 0; i < text.len; i++) colons += text.at[i] == ':';
+    return colons == 2;
+}
+
 // Those of `can` that take the text of a field.
 static unsigned field_can(const Infer *infer, Text field, unsigned can) {
     ReadOptions options = {.point = infer->input->csv->decimal};
@@ -79,7 +87,8 @@ static unsigned field_can(const Infer *infer, Text field, unsigned can) {
     Text text = csv_ungroup(infer->arena, infer->input->csv, field);
     if (text.len != field.len) can &= CAN_NUMBER | CAN_STR;
     if (has_leading_zero(text)) can &= ~(unsigned)CAN_NUMBER;
-    for (unsigned bit = CAN_BOOL; bit <= CAN_TIME_NS; bit <<= 1) {
+    if (!is_clock(text)) can &= ~(unsigned)CAN_CLOCK;
+    for (unsigned bit = CAN_BOOL; bit <= CAN_CLOCK; bit <<= 1) {
         Value value;
         if (can & bit && !value_read(infer->arena, scalar_type(infer, bit), text, options, &value))
             left |= bit;
@@ -230,12 +239,14 @@ static void see_json(const Infer *infer, Guess *guess, const JsonNode *node, uns
     case JSON_NULL: guess->nulls++; return;
     case JSON_BOOL: left = CAN_BOOL; break;
     case JSON_NUMBER: left = CAN_NUMBER; break;
-    case JSON_STRING: left = CAN_DATE | CAN_TIME | CAN_TIME_NS | CAN_STR; break;
+    case JSON_STRING:
+        left = CAN_DATE | CAN_TIME | CAN_TIME_NS | CAN_STR | (is_clock(node->text) ? CAN_CLOCK : 0);
+        break;
     case JSON_ARRAY: left = depth < DEPTH_MAX ? CAN_LIST : 0; break;
     case JSON_OBJECT: left = depth < DEPTH_MAX ? CAN_STRUCT : 0; break;
     }
     guess->can &= left;
-    for (unsigned bit = CAN_BOOL; bit <= CAN_TIME_NS; bit <<= 1) {
+    for (unsigned bit = CAN_BOOL; bit <= CAN_CLOCK; bit <<= 1) {
         Value value;
         if (guess->can & bit &&
             json_read(infer->arena, scalar_type(infer, bit), node, nullptr, &value).status)

@@ -43,12 +43,15 @@ static bool judge_encoding(Arena *arena, Text text, ConstantFault *fault) {
     return false;
 }
 
-static bool judge_form(Text text, bool reads, ConstantFault *fault) {
-    int64_t at = sb_time_form_fault((SbStr){text.at, (int64_t)text.len}, reads);
+static bool judge_form(Text text, bool clock, bool reads, ConstantFault *fault) {
+    SbStr format = {text.at, (int64_t)text.len};
+    int64_t at = clock ? sb_clock_form_fault(format, reads) : sb_time_form_fault(format, reads);
     if (at < 0) return true;
     fault->position = (size_t)at;
-    if (at == (int64_t)text.len) fault->message = TEXT("it reads no year");
+    if (at == (int64_t)text.len)
+        fault->message = clock ? TEXT("it reads no time") : TEXT("it reads no year");
     else if (text.at[at] == '%') fault->message = TEXT("a % without its letter");
+    else if (clock) fault->message = TEXT("no letter of a duration: %H %I %p %M %S %f %T %R");
     else fault->message = reads ? TEXT("no letter that is read") : TEXT("no letter of a format");
     return false;
 }
@@ -115,8 +118,10 @@ bool judge_constant_text(Arena *arena, const ConstantText *asked, ConstantFault 
     case DOMAIN_PATTERN: return judge_pattern(arena, text, fault);
     case DOMAIN_ZONE: return judge_zone(arena, text, fault);
     case DOMAIN_ENCODING: return judge_encoding(arena, text, fault);
-    case DOMAIN_READ_FORM: return judge_form(text, true, fault);
-    case DOMAIN_WRITE_FORM: return judge_form(text, false, fault);
+    case DOMAIN_READ_FORM: return judge_form(text, false, true, fault);
+    case DOMAIN_WRITE_FORM: return judge_form(text, false, false, fault);
+    case DOMAIN_READ_CLOCK: return judge_form(text, true, true, fault);
+    case DOMAIN_WRITE_CLOCK: return judge_form(text, true, false, fault);
     case DOMAIN_DATE_UNIT: return judge_unit(arena, text, true, fault);
     case DOMAIN_TIME_UNIT: return judge_unit(arena, text, false, fault);
     case DOMAIN_WHOLE_FORM: return sb_format_is_good(str, true);

@@ -53,13 +53,14 @@ static bool casts(const Type *from, const Type *to) {
     return false;
 }
 
-// A date or timestamp that the program writes out. False: the text is none; reported.
+// A date, timestamp or duration that the program writes out. False: the text is none; reported.
 static bool time_const(Checker *checker, const AstExpr *arg, const Type *target, Text text,
                        Value *value) {
     Const constant = {0};
-    bool date = target->kind == TYPE_DATE;
-    bool good = date ? date_parse(text, &constant.i)
-                     : timestamp_parse(text, target->unit, &constant.i);
+    bool date = target->kind == TYPE_DATE, duration = target->kind == TYPE_DURATION;
+    bool good = date       ? date_parse(text, &constant.i)
+                : duration ? duration_parse(text, &constant.i)
+                           : timestamp_parse(text, target->unit, &constant.i);
     if (good) {
         *value = const_value(checker, target, constant, arg->span);
         return true;
@@ -67,8 +68,9 @@ static bool time_const(Checker *checker, const AstExpr *arg, const Type *target,
     Diag *diag = report(checker, DIAG_BAD_TIME, arg->span, "\"%.*s\" is no %s", TEXT_ARG(text),
                         type_say(checker, target));
     report_label(checker, diag, arg->span, "checked at compile time");
-    report_fix(checker, diag, date ? "write date(\"2026-11-21\")"
-                                   : "write timestamp(\"2026-11-21T09:00:00Z\")");
+    report_fix(checker, diag, date       ? "write date(\"2026-11-21\")"
+                              : duration ? "write duration(\"14:05:00\"), or 90s"
+                                         : "write timestamp(\"2026-11-21T09:00:00Z\")");
     *value = error_value(checker);
     return false;
 }
@@ -118,7 +120,8 @@ Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type
     if (!casts(from, target)) return bad_cast(checker, call, value, target);
     if (from == target) return value;
     Text text;
-    bool time = target->kind == TYPE_DATE || target->kind == TYPE_TIMESTAMP;
+    bool time = target->kind == TYPE_DATE || target->kind == TYPE_TIMESTAMP ||
+                target->kind == TYPE_DURATION;
     if (time && const_text(checker, value, &text)) {
         time_const(checker, arg, target, text, &value);
         return value;

@@ -62,11 +62,12 @@ static void blame_pattern(Checker *checker, Span at, Text message) {
     report_fix(checker, diag, "%s", pattern_fixes[i].fix);
 }
 
-static void blame_form(Checker *checker, Span at, Text message) {
+static void blame_form(Checker *checker, Span at, DomainKind domain, Text message) {
+    bool clock = domain == DOMAIN_READ_CLOCK || domain == DOMAIN_WRITE_CLOCK;
     Diag *diag = report(checker, DIAG_BAD_TIME_FORM, at, "wrong format: %.*s", TEXT_ARG(message));
     report_label(checker, diag, at, "%.*s", TEXT_ARG(message));
-    report_fix(checker, diag, "as in \"%%Y-%%m-%%d %%H:%%M:%%S\"; `sbc doc format` has the "
-                              "letters, %%%% is a percent sign");
+    report_fix(checker, diag, "as in \"%s%%H:%%M:%%S\"; `sbc doc format` has the letters, "
+                              "%%%% is a percent sign", clock ? "" : "%Y-%m-%d ");
 }
 
 // A format of another tool: its letters would stand for themselves.
@@ -103,16 +104,19 @@ static void blame_encoding(Checker *checker, Span span, Text text, const Constan
 // says what is wrong.
 static bool judge_text(Checker *checker, const ConstantText *asked, Span span,
                        ConstantFault *fault) {
-    bool form = asked->domain == DOMAIN_READ_FORM || asked->domain == DOMAIN_WRITE_FORM;
+    bool form = asked->domain >= DOMAIN_READ_FORM && asked->domain <= DOMAIN_WRITE_CLOCK;
     if (form && asked->text.len && is_foreign_form(text_c(checker->arena, asked->text))) {
-        blame_form(checker, span, TEXT("no letter after a %: the text stands for itself"));
+        blame_form(checker, span, asked->domain,
+                   TEXT("no letter after a %: the text stands for itself"));
         return false;
     }
     if (!checker->input->judge || checker->input->judge(checker->arena, asked, fault)) return true;
     Span at = part_span(checker, asked->text, fault->position, span);
     switch (asked->domain) {
     case DOMAIN_PATTERN: blame_pattern(checker, at, fault->message); break;
-    case DOMAIN_READ_FORM: case DOMAIN_WRITE_FORM: blame_form(checker, at, fault->message); break;
+    case DOMAIN_READ_FORM: case DOMAIN_WRITE_FORM: case DOMAIN_READ_CLOCK: case DOMAIN_WRITE_CLOCK:
+        blame_form(checker, at, asked->domain, fault->message);
+        break;
     case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
         blame_unit(checker, span, asked->text, fault);
         break;
@@ -157,7 +161,8 @@ static const char *fix_of(DomainKind kind) {
     case DOMAIN_SOME_TEXT: return "write one character or more: \",\"";
     case DOMAIN_ALL: case DOMAIN_RANGE: case DOMAIN_FROM: case DOMAIN_SAID: case DOMAIN_PATTERN:
     case DOMAIN_ZONE: case DOMAIN_ENCODING: case DOMAIN_READ_FORM: case DOMAIN_WRITE_FORM:
-    case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT: break;
+    case DOMAIN_READ_CLOCK: case DOMAIN_WRITE_CLOCK: case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
+        break;
     }
     return "";
 }
@@ -215,7 +220,8 @@ bool check_domain(Checker *checker, const Arguments *args, const Decl *decl, uin
     switch (domain->kind) {
     case DOMAIN_ALL: case DOMAIN_SAID: return true;
     case DOMAIN_PATTERN: case DOMAIN_ZONE: case DOMAIN_ENCODING: case DOMAIN_READ_FORM:
-    case DOMAIN_WRITE_FORM: case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
+    case DOMAIN_WRITE_FORM: case DOMAIN_READ_CLOCK: case DOMAIN_WRITE_CLOCK:
+    case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
         return judge_constant(checker, domain->kind, judged.value.text, judged.span);
     case DOMAIN_WHOLE_FORM: case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_CHARACTER:
     case DOMAIN_SOME_TEXT: return judge_argument(checker, &judged, (Text){0});

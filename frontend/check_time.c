@@ -1,4 +1,5 @@
-// Dates and timestamps that a program writes out: date("2026-11-21") is judged at compile time.
+// Dates, timestamps and durations that a program writes out: date("2026-11-21") is judged at
+// compile time.
 #include "frontend/checker.h"
 
 typedef struct Scan {
@@ -102,4 +103,68 @@ bool timestamp_parse(Text text, TimeUnit unit, int64_t *value) {
     if (nanos % part) return false;
     return !__builtin_mul_overflow(seconds, units, value) &&
            !__builtin_add_overflow(*value, nanos / part, value);
+}
+
+// The fraction of a second, or of `unit` microseconds: false, if it is no whole number of them.
+static bool scan_part(Scan *scan, int64_t unit, int64_t *micros) {
+    size_t first = scan->at;
+    __int128 scale = 1, part = 0;
+    int digit;
+    for (; scan->at < scan->text.len && scale < 1000000000000000 && digits(scan, 1, &digit);
+         scale *= 10)
+        part = part * 10 + digit;
+    *micros = (int64_t)(part * unit / scale);
+    return scan->at > first && part * unit % scale == 0;
+}
+
+static bool is_figure(const Scan *scan) {
+    return scan->at < scan->text.len && scan->text.at[scan->at] >= '0' &&
+           scan->text.at[scan->at] <= '9';
+}
+
+// MM, or MM:SS with or without a fraction, to the end.
+static bool scan_clock(Scan *scan, __int128 hours, __int128 *micros) {
+    int minute, second = 0;
+    int64_t part = 0;
+    if (!digits(scan, 2, &minute) || minute > 59) return false;
+    if (mark(scan, ':')) {
+        if (!digits(scan, 2, &second) || second > 59) return false;
+        if (mark(scan, '.') && !scan_part(scan, 1000000, &part)) return false;
+    }
+    *micros = ((hours * 60 + minute) * 60 + second) * 1000000 + part;
+    return scan->at == scan->text.len;
+}
+
+bool duration_parse(Text text, int64_t *value) {
+    static const struct {
+        const char *name;
+        int64_t     micros;
+    } units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000}, {"h", 3600000000},
+                 {"d", 86400000000}};
+    Scan scan = {.text = text};
+    bool minus = mark(&scan, '-');
+    if (!minus) mark(&scan, '+');
+    size_t first = scan.at;
+    __int128 whole = 0, micros = 0, most = (__int128)INT64_MAX + minus;
+    for (int digit; is_figure(&scan) && whole <= most && digits(&scan, 1, &digit);)
+        whole = whole * 10 + digit;
+    if (scan.at == first || whole > most) return false;
+    bool good = false;
+    if (mark(&scan, ':')) {
+        good = scan_clock(&scan, whole, &micros);
+    } else {
+        Scan point = scan;
+        bool fraction = mark(&scan, '.');
+        while (fraction && is_figure(&scan)) scan.at++;
+        Text unit = {text.at + scan.at, text.len - scan.at};
+        for (size_t i = 0; i < countof(units); i++) {
+            int64_t part = 0;
+            if (!text_is(unit, units[i].name)) continue;
+            good = !fraction || (mark(&point, '.') && scan_part(&point, units[i].micros, &part) &&
+                                 point.at == scan.at);
+            micros = whole * units[i].micros + part;
+        }
+    }
+    *value = (int64_t)(minus ? -micros : micros);
+    return good && micros <= most;
 }

@@ -231,6 +231,7 @@ bool  const_of(Checker *checker, ExprId id, Const *value);
 bool  const_text(Checker *checker, Value value, Text *text);  // A constant str.
 bool  date_parse(Text text, int64_t *days);
 bool  timestamp_parse(Text text, TimeUnit unit, int64_t *value);
+bool  duration_parse(Text text, int64_t *value);  // 14:05:00 or 90s.
 
 // ---- expressions --------------------------------------------------------------------------------
 

@@ -178,6 +178,8 @@ static DeclType read_param_type(Reader *reader) {
     static const struct { const char *name; DeclParamKind kind; DomainKind domain; } texts[] = {
         {"regex", DECL_REGEX, DOMAIN_PATTERN},        {"zone", DECL_ZONE, DOMAIN_ZONE},
         {"read_form", DECL_CONST, DOMAIN_READ_FORM},  {"write_form", DECL_CONST, DOMAIN_WRITE_FORM},
+        {"read_clock", DECL_CONST, DOMAIN_READ_CLOCK},
+        {"write_clock", DECL_CONST, DOMAIN_WRITE_CLOCK},
         {"date_unit", DECL_CONST, DOMAIN_DATE_UNIT},  {"time_unit", DECL_CONST, DOMAIN_TIME_UNIT},
     };
     for (size_t i = 0; i < countof(texts); i++) {

@@ -27,6 +27,7 @@ typedef enum DomainKind {
     // Texts that the library judges before the job runs:
     DOMAIN_PATTERN, DOMAIN_ZONE, DOMAIN_ENCODING,
     DOMAIN_READ_FORM, DOMAIN_WRITE_FORM,    // A format that times are read by, written by.
+    DOMAIN_READ_CLOCK, DOMAIN_WRITE_CLOCK,  // The same for durations.
     DOMAIN_DATE_UNIT, DOMAIN_TIME_UNIT,     // What a date, a timestamp is truncated to.
     DOMAIN_WHOLE_FORM, DOMAIN_NUMBER_FORM,  // A format of integers, of numbers.
     DOMAIN_JSON_PATH,

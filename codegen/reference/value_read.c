@@ -214,10 +214,43 @@ static int64_t duration_unit(Text unit) {
     return 0;
 }
 
+// Two digits, of at most 59.
+static bool take_sixty(Text *text, int64_t *value) {
+    Text digits = take_digits(text);
+    if (digits.len != 2) return false;
+    *value = (digits.at[0] - '0') * 10 + (digits.at[1] - '0');
+    return *value < 60;
+}
+
+// What follows the hours: MM, or MM:SS with or without a fraction.
+static int32_t read_clock(Text hours, Text text, bool negative, Value *out) {
+    int64_t minute, second = 0, micros = 0;
+    if (!take_sixty(&text, &minute)) return SB_FAULT_BAD_DURATION;
+    if (take(&text, ':')) {
+        if (!take_sixty(&text, &second)) return SB_FAULT_BAD_DURATION;
+        if (take(&text, '.')) {
+            Text part = take_digits(&text);
+            if (!part.len) return SB_FAULT_BAD_DURATION;
+            for (size_t i = 0; i < 6; i++)
+                micros = micros * 10 + (i < part.len ? part.at[i] - '0' : 0);
+            for (size_t i = 6; i < part.len; i++)
+                if (part.at[i] != '0') return SB_FAULT_BAD_DURATION;
+        }
+    }
+    if (text.len) return SB_FAULT_BAD_DURATION;
+    __int128 all = 0, limit = (__int128)INT64_MAX + negative;
+    for (size_t i = 0; i < hours.len && all <= limit; i++) all = all * 10 + (hours.at[i] - '0');
+    if (all <= limit) all = ((all * 60 + minute) * 60 + second) * 1000000 + micros;
+    if (all > limit) return SB_FAULT_OUT_OF_RANGE;
+    *out = value_i64((int64_t)(negative ? -all : all));
+    return SB_OK;
+}
+
 static int32_t read_duration(const Type *type, Text text, Value *out) {
     bool negative;
     take_sign(&text, &negative);
     Text whole = take_digits(&text), fraction = {0};
+    if (whole.len && take(&text, ':')) return read_clock(whole, text, negative, out);
     bool point = take(&text, '.');
     if (point) fraction = take_digits(&text);
     int64_t unit = duration_unit(text);

@@ -1,4 +1,5 @@
-// Dates and timestamps by a format: the letters of strftime that mean the same everywhere.
+// Dates, timestamps and durations by a format: the letters of strftime that mean the same
+// everywhere.
 //
 //   %Y year, four digits or more   %y its last two (read: 69..99 are 19xx, 00..68 are 20xx)
 //   %m %d %H %M %S two digits (read: one or two)    %j day of the year, three
@@ -9,6 +10,8 @@
 //   %z offset +0100 (read: also +01:00, +01, Z)     %s seconds since the epoch
 //   %F is %Y-%m-%d, %T is %H:%M:%S, %R is %H:%M, %% is %     %-d drops leading zeros, of any letter
 // Names are English; they are read in any case, short or long. Spaces match as they are.
+// Of a duration, %H has all hours, with two digits at least; what is negative has one sign in
+// front of everything.
 #include "stdlib/number.h"
 #include "stdlib/time/date_parts.h"
 
@@ -71,7 +74,7 @@ static char *put_letter(char *out, const Fields *f, char letter) {
     case 'd': return put_number(out, f->civil.day, 2);
     case 'H': return put_number(out, hour, 2);
     case 'I': return put_number(out, hour % 12 ? hour % 12 : 12, 2);
-    case 'p': return put_name(out, hour < 12 ? "AM" : "PM", false);
+    case 'p': return put_name(out, hour % 24 < 12 ? "AM" : "PM", false);
     case 'M': return put_number(out, f->seconds / 60 % 60, 2);
     case 'S': return put_number(out, f->seconds % 60, 2);
     case 'j': return put_number(out, f->days - sb_days_of(f->civil.year, 1, 1) + 1, 3);
@@ -173,6 +176,20 @@ int32_t sb_format_timestamp(SbCall *call, const SbType *type, int64_t timestamp,
     return sb_format_zone(call, type, timestamp, format, nullptr, out);
 }
 
+int32_t sb_format_duration(SbCall *call, int64_t duration, SbStr format, SbStr *out) {
+    uint64_t size = duration < 0 ? -(uint64_t)duration : (uint64_t)duration;
+    Fields fields = {.seconds = (int64_t)(size / 1000000),
+                     .nanos = (int64_t)(size % 1000000) * 1000};
+    int32_t status = format_fields(call, fields, format, out);
+    if (status != SB_OK || duration >= 0) return status;
+    char *text = sb_alloc(call, out->len + 1);
+    if (!text) return SB_FAULT_TOO_LARGE;
+    *text = '-';
+    memcpy(text + 1, out->ptr, (size_t)out->len);
+    *out = (SbStr){text, out->len + 1};
+    return SB_OK;
+}
+
 // ---- reading -----------------------------------------------------------------------------------
 
 typedef struct Parsed {
@@ -180,6 +197,7 @@ typedef struct Parsed {
     int64_t year, epoch;
     int64_t month, day, day_of_year, hour, minute, second, nanos, offset;
     bool has_year, has_day_of_year, has_offset, has_epoch, twelve, afternoon;
+    bool of_duration;  // %H takes any number of hours.
 } Parsed;
 
 // Up to `width` digits, of a value from low to high.
@@ -252,6 +270,8 @@ static bool take_offset(Parsed *p) {
     return true;
 }
 
+enum { HOUR_DIGITS = 10 };  // The hours of the longest duration.
+
 // SB_OK, SB_NULL when the text does not fit, BAD_ARGUMENT for an unknown letter.
 static int32_t take_letter(Parsed *p, char letter) {
     int64_t ignored;
@@ -264,7 +284,10 @@ static int32_t take_letter(Parsed *p, char letter) {
         break;
     case 'm': good = take_number(p, 2, 1, 12, &p->month); break;
     case 'd': good = take_number(p, 2, 1, 31, &p->day); break;
-    case 'H': good = take_number(p, 2, 0, 23, &p->hour); break;
+    case 'H':
+        good = p->of_duration ? take_number(p, HOUR_DIGITS, 0, INT64_MAX, &p->hour)
+                              : take_number(p, 2, 0, 23, &p->hour);
+        break;
     case 'I': good = take_number(p, 2, 1, 12, &p->hour); break;
     case 'p': good = take_half(p); break;
     case 'M': good = take_number(p, 2, 0, 59, &p->minute); break;
@@ -345,6 +368,31 @@ static int32_t parse_timestamp(SbStr text, SbStr format, const SbZone *zone, uin
     int64_t seconds = p.hour * 3600 + p.minute * 60 + p.second;
     if (!p.has_offset) p.offset = sb_zone_offset_local(zone, days * SB_DAY_S + seconds);
     return sb_timestamp_of(days, seconds * 1000000000 + p.nanos, p.offset, unit, out);
+}
+
+// The text after its sign, ready to be read as a duration.
+static Parsed parsed_duration(SbStr text, bool *minus) {
+    Parsed p = {.at = text.ptr, .end = text.ptr + text.len, .month = 1, .day = 1,
+                .of_duration = true};
+    *minus = text.len && *text.ptr == '-';
+    p.at += *minus || (text.len && *text.ptr == '+');
+    return p;
+}
+
+int32_t sb_parse_duration(SbStr text, SbStr format, int64_t *out) {
+    bool minus;
+    Parsed p = parsed_duration(text, &minus);
+    int32_t status = take_format(&p, format.ptr, format.ptr + format.len);
+    if (status == SB_FAULT_BAD_ARGUMENT) return status;
+    if (status != SB_OK || p.at != p.end) return SB_FAULT_BAD_FORM;
+    if (p.nanos % 1000) return SB_FAULT_BAD_DURATION;
+    if (p.twelve) p.hour = p.hour % 12 + (p.afternoon ? 12 : 0);
+    __int128 seconds = (__int128)p.hour * 3600 + p.minute * 60 + p.second;
+    __int128 micros = seconds * 1000000 + p.nanos / 1000;
+    if (minus) micros = -micros;
+    if (micros < INT64_MIN || micros > INT64_MAX) return SB_FAULT_OUT_OF_RANGE;
+    *out = (int64_t)micros;
+    return SB_OK;
 }
 
 #define PARSE(name, unit)                                                                         \
@@ -437,7 +485,7 @@ static char *put_rest(char *out, const char *at, SbStr text) {
 }
 
 // "%d takes a day from 1 to 31", or "the format has '/'".
-static char *put_item(char *out, const Parting *parting, SbStr format) {
+static char *put_item(char *out, const Parting *parting, SbStr format, bool of_duration) {
     const char *item = parting->item, *behind = parting->behind;
     if (*item != '%') {
         if (parting->whole) format = (SbStr){item, behind - item};
@@ -448,7 +496,9 @@ static char *put_item(char *out, const Parting *parting, SbStr format) {
     } else {
         memcpy(out, item, (size_t)(behind - item));
         out = put_words(out + (behind - item), " takes ");
-        for (size_t i = 0; i < sizeof letter_takes / sizeof *letter_takes; i++)
+        bool hours = of_duration && behind[-1] == 'H';
+        if (hours) out = put_words(out, "hours");
+        for (size_t i = 0; i < sizeof letter_takes / sizeof *letter_takes && !hours; i++)
             if (letter_takes[i].letter == behind[-1]) out = put_words(out, letter_takes[i].takes);
     }
     if (!parting->whole) return out;
@@ -459,8 +509,10 @@ static char *put_item(char *out, const Parting *parting, SbStr format) {
 
 // "'10/13/2000' and '%d/%b/%Y' part at character 4, where '13/2000' stands and %b takes the name of
 // a month"
-static char *put_parting(char *out, SbStr text, SbStr format) {
+static char *put_parting(char *out, SbStr text, SbStr format, bool of_duration) {
     Parsed p = {.at = text.ptr, .end = text.ptr + text.len, .month = 1, .day = 1};
+    bool minus;
+    if (of_duration) p = parsed_duration(text, &minus);
     Parting parting = {0};
     bool parts = find_parting(&p, format.ptr, format.ptr + format.len, &parting);
     out = put_quoted(out, text, TEXT_SHOWN);
@@ -475,31 +527,48 @@ static char *put_parting(char *out, SbStr text, SbStr format) {
     out = put_quoted(put_words(out, " and "), format, TEXT_SHOWN);
     out = put_number(put_words(out, " part at character "), character, 1);
     out = put_words(put_rest(put_words(out, ", "), at, text), " and ");
-    return parts ? put_item(out, &parting, format) : put_words(out, "the format ends");
+    return parts ? put_item(out, &parting, format, of_duration)
+                 : put_words(out, "the format ends");
 }
 
-SbStr sb_time_form_blame(SbCall *call, int32_t status, SbStr text, SbStr format) {
+static SbStr blame(SbCall *call, int32_t status, SbStr text, SbStr format, bool of_duration) {
     if (status == SB_FAULT_BAD_ARGUMENT) return (SbStr){"the format reads no time", 24};
     if (status != SB_FAULT_BAD_FORM) return text;
     char *words = sb_alloc(call, WORDS_MAX);
     if (!words) return (SbStr){"no memory to say where", 22};
-    return (SbStr){words, put_parting(words, text, format) - words};
+    return (SbStr){words, put_parting(words, text, format, of_duration) - words};
+}
+
+SbStr sb_time_form_blame(SbCall *call, int32_t status, SbStr text, SbStr format) {
+    return blame(call, status, text, format, false);
+}
+
+SbStr sb_clock_form_blame(SbCall *call, int32_t status, SbStr text, SbStr format) {
+    return blame(call, status, text, format, true);
 }
 
 // ---- judging a format --------------------------------------------------------------------------
 
-int64_t sb_time_form_fault(SbStr format, bool reads) {
-    static const char both[] = "YymdHIpMSfjbBaAuzs%FTR", written[] = "VG", years[] = "YysF";
+// Every letter has to be among `known`, and of those that are needed one has to be there.
+static int64_t form_fault(SbStr format, const char *known, const char *needed) {
     const char *at = format.ptr, *end = format.ptr + format.len;
-    bool year = false;
+    bool found = !needed;
     for (; at < end; at++) {
         if (*at != '%') continue;
         const char *percent = at++;
         Flags flags;
         if (!take_flags(&at, end, &flags)) return percent - format.ptr;
-        bool known = *at && (strchr(both, *at) || (!reads && strchr(written, *at)));
-        if (!known) return at - format.ptr;
-        year |= strchr(years, *at) != nullptr;
+        if (!*at || !strchr(known, *at)) return at - format.ptr;
+        found |= needed && strchr(needed, *at);
     }
-    return year || !reads ? -1 : format.len;
+    return found ? -1 : format.len;
+}
+
+int64_t sb_time_form_fault(SbStr format, bool reads) {
+    return form_fault(format, reads ? "YymdHIpMSfjbBaAuzs%FTR" : "YymdHIpMSfjbBaAuzs%FTRVG",
+                      reads ? "YysF" : nullptr);
+}
+
+int64_t sb_clock_form_fault(SbStr format, bool reads) {
+    return form_fault(format, "HIpMSf%TR", reads ? "HIMSfTR" : nullptr);
 }

@@ -212,6 +212,23 @@ int32_t sb_truncate_width(const SbType *type, int64_t timestamp, int64_t width, 
     return SB_OK;
 }
 
+int32_t sb_truncate_duration(int64_t duration, int64_t width, int64_t *out) {
+    if (width <= 0) return SB_FAULT_BAD_ARGUMENT;
+    return __builtin_sub_overflow(duration, sb_floor_mod(duration, width), out) ? SB_FAULT_OVERFLOW
+                                                                                : SB_OK;
+}
+
+int64_t sb_time_of_day_zone(const SbType *type, int64_t timestamp, const SbZone *zone) {
+    int64_t scale = sb_unit_scale(type->unit), seconds = sb_floor_div(timestamp, scale);
+    int64_t of_day = sb_floor_mod(seconds, SB_DAY_S) + sb_zone_offset(zone, seconds);
+    int64_t nanos = sb_floor_mod(timestamp, scale) * (1000000000 / scale);
+    return sb_floor_mod(of_day, SB_DAY_S) * 1000000 + nanos / 1000;
+}
+
+int64_t sb_time_of_day(const SbType *type, int64_t timestamp) {
+    return sb_time_of_day_zone(type, timestamp, nullptr);
+}
+
 // ---- zones and epochs --------------------------------------------------------------------------
 
 int64_t sb_zone_offset_at(const SbType *type, int64_t timestamp, const SbZone *zone) {

@@ -29,6 +29,7 @@ int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit,
 int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, const SbZone *zone,
                          int64_t *out);
 
+int32_t sb_truncate_duration(int64_t duration, int64_t width, int64_t *out);
 int32_t sb_truncate_width(const SbType *type, int64_t timestamp, int64_t width, int64_t *out);
 
 int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out);
@@ -48,6 +49,9 @@ int32_t sb_make_timestamp(int64_t year, int64_t month, int64_t day, int64_t hour
 bool sb_is_leap_year(int64_t year);
 
 int32_t sb_date_zone(const SbType *type, int64_t timestamp, const SbZone *zone, int32_t *out);
+// Since midnight by the clocks of the zone, in full microseconds.
+int64_t sb_time_of_day(const SbType *type, int64_t timestamp);
+int64_t sb_time_of_day_zone(const SbType *type, int64_t timestamp, const SbZone *zone);
 int32_t sb_in_zone(const SbType *type, int64_t timestamp, const SbZone *zone, int64_t *out);
 int32_t sb_to_utc(const SbType *type, int64_t local, const SbZone *zone, int64_t *out);
 int64_t sb_zone_offset_at(const SbType *type, int64_t timestamp, const SbZone *zone);
@@ -73,6 +77,8 @@ int64_t sb_from_epoch_ns(int64_t nanos);  // A timestamp[ns].
 // Where a format that times are read (written) by has a letter that it may not have, or a % without
 // a letter; format.len if it reads no year. -1: it is good.
 int64_t sb_time_form_fault(SbStr format, bool reads);
+// The same of a format of durations, which is read by an hour, a minute or a second.
+int64_t sb_clock_form_fault(SbStr format, bool reads);
 
 int32_t sb_format_date(SbCall *call, int32_t date, SbStr format, SbStr *out);
 int32_t sb_format_timestamp(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,
@@ -83,6 +89,11 @@ int32_t sb_parse_date(SbStr text, SbStr format, int32_t *out);
 // What to say of a text that one of the parsers refused with `status`: where the text and the
 // format part, or the text itself. In scratch memory.
 SbStr sb_time_form_blame(SbCall *call, int32_t status, SbStr text, SbStr format);
+
+// Durations as hours, minutes and seconds; a sign stands in front.
+int32_t sb_format_duration(SbCall *call, int64_t duration, SbStr format, SbStr *out);
+int32_t sb_parse_duration(SbStr text, SbStr format, int64_t *out);
+SbStr sb_clock_form_blame(SbCall *call, int32_t status, SbStr text, SbStr format);
 
 #define DECLARE_PARSE(name)                                                                       \
     int32_t sb_parse_##name(SbStr text, SbStr format, int64_t *out);                              \

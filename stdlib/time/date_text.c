@@ -179,7 +179,35 @@ static const struct {
     {"d", SB_DAY_US}, {"h", 3600000000}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1},
 };
 
-// [+-] digits [. digits] unit, a whole number of microseconds.
+static int32_t signed_micros(unsigned __int128 micros, bool minus, int64_t *out) {
+    if (micros > (uint64_t)INT64_MAX + minus) return SB_FAULT_OUT_OF_RANGE;
+    *out = (int64_t)(minus ? -(uint64_t)micros : (uint64_t)micros);
+    return SB_OK;
+}
+
+// The rest of HOURS:MM[:SS[.digits]] from the colon on.
+static int32_t read_clock(Cursor cursor, unsigned __int128 hours, bool minus, int64_t *out) {
+    unsigned minute = 0, second = 0, micros = 0;
+    cursor.at++;
+    if (!take_two(&cursor, &minute) || minute > 59) return SB_FAULT_BAD_DURATION;
+    if (take(&cursor, ':')) {
+        if (!take_two(&cursor, &second) || second > 59) return SB_FAULT_BAD_DURATION;
+        const char *point = cursor.at;
+        unsigned place = 1000000;
+        for (bool more = take(&cursor, '.'); more && cursor.at < cursor.end; cursor.at++) {
+            if (!sb_is_digit(*cursor.at)) return SB_FAULT_BAD_DURATION;
+            if (place == 1 && *cursor.at != '0') return SB_FAULT_BAD_DURATION;
+            place = place > 1 ? place / 10 : 1;
+            micros += (unsigned)(*cursor.at - '0') * place;
+        }
+        if (cursor.at == point + 1) return SB_FAULT_BAD_DURATION;
+    }
+    if (cursor.at != cursor.end) return SB_FAULT_BAD_DURATION;
+    if (hours > INT64_MAX) return SB_FAULT_OUT_OF_RANGE;
+    return signed_micros(((hours * 60 + minute) * 60 + second) * 1000000 + micros, minus, out);
+}
+
+// [+-] digits [. digits] unit, a whole number of microseconds; or [+-] hours:MM[:SS[.digits]].
 int32_t sb_read_duration(const char *ptr, int64_t len, int64_t *out) {
     Cursor cursor = {ptr, ptr + len};
     bool minus = take(&cursor, '-');
@@ -204,6 +232,8 @@ int32_t sb_read_duration(const char *ptr, int64_t len, int64_t *out) {
         if (!over) value = value * 10 + digit;
         if (point) divisor *= 10;
     }
+    bool clock = digits && !point && cursor.at < cursor.end && *cursor.at == ':';
+    if (clock) return read_clock(cursor, value, minus, out);
     for (size_t i = 0; digits && i < sizeof UNITS / sizeof *UNITS; i++) {
         int64_t name = (int64_t)strlen(UNITS[i].name);
         if (cursor.end - cursor.at != name || memcmp(cursor.at, UNITS[i].name, (size_t)name) != 0) {
@@ -213,10 +243,7 @@ int32_t sb_read_duration(const char *ptr, int64_t len, int64_t *out) {
         over |= __builtin_mul_overflow(value, (unsigned __int128)UNITS[i].micros, &micros);
         if (over) return SB_FAULT_OUT_OF_RANGE;
         if (lost || micros % divisor) return SB_FAULT_BAD_DURATION;
-        micros /= divisor;
-        if (micros > (uint64_t)INT64_MAX + minus) return SB_FAULT_OUT_OF_RANGE;
-        *out = (int64_t)(minus ? -(uint64_t)micros : (uint64_t)micros);
-        return SB_OK;
+        return signed_micros(micros / divisor, minus, out);
     }
     return SB_FAULT_BAD_DURATION;
 }

@@ -13,6 +13,7 @@ ZONES = ("\"UTC\"", "\"Europe/Berlin\"", "\"America/New_York\"", "\"Asia/Kolkata
 UNITS = {"date_unit": ("year", "quarter", "month", "week"),
          "time_unit": ("year", "quarter", "month", "week", "day", "hour", "minute", "second")}
 FORMATS = ("%Y-%m-%d", "%d/%m/%y", "%F", "%Y %j", "%b %d %Y")
+CLOCKS = ("%H:%M:%S", "%T.%f", "%R", "%-I:%M %p", "%H:%M:%S.%3f")
 NUMBER_FORMATS = (".2f", "+08,.1f", "x", "05", "e", ".0%", "10", "bad")
 # Their integers say how much is made: kept small.
 GROWING = ("repeat", "pad", "pad_left", "pad_right", "sequence")
@@ -372,6 +373,8 @@ class Expressions(lambdas.Lambdas):
             return self.pick(("1h", "90s", "1d", "7us"))
         if param == "const str":
             return None  # The name of a group, which few patterns have.
+        if param in ("read_clock", "write_clock"):
+            return f"\"{self.pick(CLOCKS)}\""
         if param in ("read_form", "write_form", *UNITS):
             return f"\"{self.pick(UNITS.get(param, FORMATS))}\""
         kind, nullable = kind_of(param)

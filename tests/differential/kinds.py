@@ -155,6 +155,9 @@ def timestamp_text(random, kind):
 
 
 def duration_text(random):
+    if random.random() < 0.3:
+        text = f"{random.choice(('', '', '-', '+'))}{random.choice((0, 9, 14, 25, random.randint(0, 99999))):02}:{random.randint(0, 60):02}"
+        return text + random.choice(("", f":{random.randint(0, 60):02}", f":{random.randint(0, 59):02}.{random.randint(0, 9999999)}"))
     return f"{random.choice((0, 1, -1, 90, 3600, random.randint(-9999, 9999)))}" + \
         random.choice(("us", "ms", "s", "min", "h", "d")).replace("min", "m")
 

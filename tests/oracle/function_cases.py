@@ -196,6 +196,25 @@ def months_by_duckdb(work):
 
 
 @case
+def times_of_day_by_duckdb(work):
+    """Durations that DuckDB has as times: read, truncated and written; Python has the half of the day."""
+    r = random.Random(18)
+    rows = [timedelta(seconds=r.randrange(86400), microseconds=r.choice([0, 0, 5, 250000])) for _ in range(2000)]
+    texts = [str((datetime(2026, 1, 1) + v).time()) for v in rows]
+    work.put("t.jsonl", json_lines([{"v": text, "p": (datetime(2026, 1, 1) + v).strftime("%I:%M:%S %p")} for text, v in zip(texts, rows)]))
+    got = work.rows('''read jsonl("t.jsonl") as { v: duration, p: str } | derive t = date("2026-11-21") + v | select full = format(v, "%T.%f"),
+        h = format(v, "%H"), half = format(v, "%I:%M %p"), us = microseconds(v), slot = microseconds(truncate(v, 7min)),
+        back = microseconds(time_of_day(t)), read = microseconds(duration(p, "%I:%M:%S %p")), local = format(time_of_day(t, "Asia/Kolkata"), "%R")''' + WRITE)
+    db = duckdb.connect()
+    db.execute("CREATE TABLE t (i INT, v TIME)")
+    db.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
+    sql = """SELECT strftime(DATE '2026-11-21' + v, '%H:%M:%S.%f'), strftime(DATE '2026-11-21' + v, '%H'), strftime(DATE '2026-11-21' + v, '%I:%M %p'),
+        epoch_us(v), epoch_us(v) // 420000000 * 420000000, epoch_us(v), epoch_us(v) // 1000000 * 1000000,
+        strftime(DATE '2026-11-21' + v + INTERVAL 330 MINUTE, '%H:%M') FROM t ORDER BY i"""
+    expect(db.execute(sql).fetchall(), got, about=lambda i: texts[i])
+
+
+@case
 def zones_of_a_column_by_python(work):
     """Every zone of Python's database that the library knows too, one after the other, in one column."""
     r = random.Random(17)

@@ -196,6 +196,28 @@ static void durations(void) {
         {"-1ms", SB_OK, -1000, "-1ms"},
         {"+0.000001s", SB_OK, 1, "1us"},
         {"1.0000000000000000000s", SB_OK, 1000000, "1s"},
+        {"14:05:00", SB_OK, 50700000000, "845m"},
+        {"14:05", SB_OK, 50700000000, "845m"},
+        {"-0:00:00.5", SB_OK, -500000, "-500ms"},
+        {"+9:05:07.000001", SB_OK, 32707000001, "32707000001us"},
+        {"25:10:00.1234560", SB_OK, 90600123456, "90600123456us"},
+        {"2562047788:00:54.775807", SB_OK, INT64_MAX, "9223372036854775807us"},
+        {"-2562047788:00:54.775808", SB_OK, INT64_MIN, "-9223372036854775808us"},
+        {"2562047788:00:54.775808", SB_FAULT_OUT_OF_RANGE, 0, ""},
+        {"99999999999999999999999999999999999999999999:00", SB_FAULT_OUT_OF_RANGE, 0, ""},
+        {"14:60", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:05:60", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:5", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:05:0", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:05:00.", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:05:00.0000001", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:05:00.5x", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:05:00Z", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:05 PM", SB_FAULT_BAD_DURATION, 0, ""},
+        {"1.5:05", SB_FAULT_BAD_DURATION, 0, ""},
+        {":05:00", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14::00", SB_FAULT_BAD_DURATION, 0, ""},
+        {"14:", SB_FAULT_BAD_DURATION, 0, ""},
         {"0.5us", SB_FAULT_BAD_DURATION, 0, ""},
         {"90", SB_FAULT_BAD_DURATION, 0, ""},
         {"s", SB_FAULT_BAD_DURATION, 0, ""},
@@ -419,6 +441,24 @@ static void judged_formats(void) {
         CHECK(writes == (sb_time_form_fault(format, false) < 0));
         CHECK(reads == (sb_time_form_fault(format, true) < 0));
     }
+    int64_t value;
+    SbStr most;
+    CHECK(sb_format_duration(scratch(), INT64_MIN, str("%T.%f"), &most) == SB_OK &&
+          most.len == 24 && memcmp(most.ptr, "-2562047788:00:54.775808", 24) == 0);
+    CHECK(sb_parse_duration(most, str("%T.%f"), &value) == SB_OK && value == INT64_MIN);
+    CHECK(sb_parse_duration(str("2562047788:00:54.775808"), str("%T.%f"), &value) ==
+          SB_FAULT_OUT_OF_RANGE);
+    CHECK(sb_parse_duration(str("0:00:00.0000001"), str("%H:%M:%S.%f"), &value) ==
+          SB_FAULT_BAD_DURATION);
+    CHECK(sb_parse_duration(str("12:00 AM"), str("%I:%M %p"), &value) == SB_OK && value == 0);
+    CHECK(sb_parse_duration(str("1:60"), str("%R"), &value) == SB_FAULT_BAD_FORM);
+    CHECK(sb_time_of_day_zone(&SECONDS, INT64_MAX, zone("Europe/Berlin")) >= 0 &&
+          sb_time_of_day_zone(&MICROS, INT64_MIN, zone("Asia/Kolkata")) >= 0);
+    CHECK(sb_time_of_day(&MICROS, -1) == 86399999999);
+    CHECK(sb_truncate_duration(-1, 7, &value) == SB_OK && value == -7);
+    CHECK(sb_truncate_duration(INT64_MIN, 7, &value) == SB_FAULT_OVERFLOW);
+    CHECK(sb_clock_form_fault(str("%d"), false) == 1 && sb_clock_form_fault(str("%p"), true) == 2);
+    CHECK(sb_clock_form_fault(str("%-I:%M:%S.%3f %p%%"), true) < 0);
     CHECK(sb_time_form_fault(str("%d.%Q"), false) == 4);
     CHECK(sb_time_form_fault(str("%F%-"), true) == 2);
     CHECK(sb_time_form_fault(str("%d.%m"), true) == 5 && sb_time_form_fault(str(""), false) < 0);
