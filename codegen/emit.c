@@ -15,7 +15,7 @@ Ty emit_type(const Emit *e, const Type *type) {
     case TYPE_F64: return e->f64;
     case TYPE_DECIMAL: return type->precision <= DECIMAL_PRECISION_I64 ? e->i64 : e->i128;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_STRUCT:
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_TENSOR: case TYPE_MAP: case TYPE_NULL: case TYPE_ERROR:
         return e->ptr;
     }
     return e->ptr;

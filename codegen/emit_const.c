@@ -84,7 +84,7 @@ static Val scalar_const(Emit *e, const Type *base, const Const *value) {
     case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
         return emit_int(e, emit_type(e, base), (uint64_t)value->i);
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_STRUCT:
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_TENSOR: case TYPE_MAP: case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return LLVMConstNull(emit_type(e, base));
@@ -247,7 +247,7 @@ static Val sbtype_constant(Emit *e, const Type *type) {
 
 static_assert((int)SB_BOOL == (int)TYPE_BOOL && (int)SB_F64 == (int)TYPE_F64 &&
               (int)SB_DECIMAL == (int)TYPE_DECIMAL && (int)SB_DATE == (int)TYPE_DATE &&
-              (int)SB_LIST == (int)TYPE_LIST && (int)SB_TENSOR == (int)TYPE_TENSOR,
+              (int)SB_LIST == (int)TYPE_LIST && (int)SB_MAP == (int)TYPE_MAP,
               "SbKind mirrors TypeKind");
 
 Val emit_sbtype(Emit *e, const Type *type) {

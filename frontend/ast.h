@@ -18,6 +18,7 @@ typedef enum AstTypeKind {
     AST_TYPE_LIST,    // [T]
     AST_TYPE_STRUCT,  // {a: T, b: T}
     AST_TYPE_TENSOR,  // T[d0, d1]
+    AST_TYPE_MAP,     // {str: T}
 } AstTypeKind;
 
 typedef struct AstType AstType;
@@ -32,7 +33,7 @@ struct AstType {
     Span        span;
     bool        nullable;
     Name        name;          // NAME, PARAMS; TENSOR: of the element.
-    AstType    *elem;          // LIST.
+    AstType    *elem;          // LIST; MAP: of the values.
     AstField   *fields;        // STRUCT.
     uint32_t    field_count;
     Text       *params;        // PARAMS: "15", "2", "ms"; TENSOR: dimensions.

@@ -47,7 +47,8 @@ static bool casts(const Type *from, const Type *to) {
         return from->kind == TYPE_STR || from->kind == TYPE_DATE || from->kind == TYPE_TIMESTAMP;
     case TYPE_DURATION:
         return from->kind == TYPE_STR || from->kind == TYPE_DURATION || type_is_integer(from);
-    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP: case TYPE_NULL:
+    case TYPE_ERROR:
         return false;
     }
     return false;

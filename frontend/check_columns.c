@@ -239,6 +239,9 @@ Flow step_explode(Checker *checker, Flow flow, const AstStep *step) {
         if (type->kind == TYPE_STR)
             report_fix(checker, diag, "make a list of it: derive %.*s = split(%.*s, \" \")",
                        TEXT_ARG(list->name), TEXT_ARG(list->name));
+        else if (type->kind == TYPE_MAP)
+            report_fix(checker, diag, "make a list of it: derive %.*s = entries(%.*s)",
+                       TEXT_ARG(list->name), TEXT_ARG(list->name));
         else report_fix(checker, diag, "name a column of a list type");
         return broken_flow();
     }

@@ -35,6 +35,9 @@ static Value check_field(Checker *checker, Scope *scope, const AstExpr *expr) {
         report_label(checker, diag, expr->a->span, "%s", type_say(checker, base.type));
         if (type->kind == TYPE_JSON)
             report_fix(checker, diag, "declare the column's type, or see `sbc doc` for JSON");
+        else if (type->kind == TYPE_MAP)
+            report_fix(checker, diag, "look the key up: get(..., \"%.*s\")",
+                       TEXT_ARG(expr->name.text));
         else report_fix(checker, diag, "drop '.%.*s'", TEXT_ARG(expr->name.text));
         return error_value(checker);
     }
@@ -58,19 +61,21 @@ static Value check_field(Checker *checker, Scope *scope, const AstExpr *expr) {
 
 static Value check_index(Checker *checker, Scope *scope, const AstExpr *expr) {
     Value list = check_expr(checker, scope, expr->a, nullptr);
-    const Type *i64 = kind_type(checker, TYPE_I64);
-    Value index = check_as(checker, scope, expr->b, i64);
-    if (is_error(list.type) || is_error(index.type)) return error_value(checker);
-    if (!type_is_sequence(type_base(list.type))) {
+    const Type *base = type_base(list.type);
+    if (!is_error(base) && base->kind != TYPE_LIST && base->kind != TYPE_TENSOR) {
         Diag *diag = report(checker, DIAG_NOT_LIST, expr->a->span, "%s has no elements",
                             type_say(checker, list.type));
         report_label(checker, diag, expr->a->span, "%s", type_say(checker, list.type));
-        if (list.type->kind == TYPE_STR)
+        if (base->kind == TYPE_MAP)
+            report_fix(checker, diag, "look a key up: get(..., \"KEY\")");
+        else if (base->kind == TYPE_STR)
             report_fix(checker, diag, "take a part of a string with substr(...)");
         else report_fix(checker, diag, "index a list or a tensor");
         return error_value(checker);
     }
-    if (list.type->nullable) return coerce(checker, list, type_base(list.type), expr->a->span);
+    Value index = check_as(checker, scope, expr->b, kind_type(checker, TYPE_I64));
+    if (is_error(base) || is_error(index.type)) return error_value(checker);
+    if (list.type->nullable) return coerce(checker, list, base, expr->a->span);
     if (is_tensor(list.type)) return tensor_element(checker, expr, list, index);
     return node2(checker, EXPR_INDEX, list.type->elem, expr->span, list, index);
 }
@@ -199,7 +204,25 @@ static Value struct_as(Checker *checker, Scope *scope, const AstExpr *expr, cons
     return node(checker, EXPR_STRUCT, want, expr->span, ids, want->field_count);
 }
 
+// A map where a map is wanted: each name is a key.
+static Value map_as(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
+    ExprId *entries = arena_new_array(checker->arena, ExprId, expr->arg_count + 1);
+    bool broken = !check_field_names(checker, expr, nullptr);
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        const AstArg *arg = &expr->args[i];
+        Value key = str_value(checker, arg->name.text, arg->name.span);
+        Value value = check_as(checker, scope, arg->value, type_map_value(want));
+        Value entry = node2(checker, EXPR_STRUCT, want->elem, arg->value->span, key, value);
+        broken |= is_error(value.type);
+        entries[i] = entry.id;
+    }
+    if (broken) return error_value(checker);
+    return node(checker, EXPR_LIST, want, expr->span, entries, expr->arg_count);
+}
+
 static Value check_struct(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
+    if (want && type_base(want)->kind == TYPE_MAP)
+        return map_as(checker, scope, expr, type_base(want));
     if (want && type_base(want)->kind == TYPE_STRUCT)
         return struct_as(checker, scope, expr, type_base(want));
     Field *fields = arena_new_array(checker->arena, Field, expr->arg_count + 1);

@@ -108,6 +108,8 @@ static Value list_argument(const LambdaCall *call, const Type *want) {
     report_label(checker, diag, written->span, "%s", type_say(checker, list.type));
     if (is_tensor(list.type))
         report_fix(checker, diag, "operators and functions of numbers take tensors as they are");
+    else if (base->kind == TYPE_MAP)
+        report_fix(checker, diag, "take its entries: entries(...)");
     else if (base->kind == TYPE_JSON)
         report_fix(checker, diag, "take its elements: json_items(...)");
     else if (base->kind == TYPE_STR)

@@ -140,6 +140,12 @@ static void check_literals(Checker *checker, Scope scopes[2], const AstExpr *con
     for (int i = 0; i < 2; i++) out[i] = check_expr(checker, &scopes[i], sides[i], want);
 }
 
+// Does the type of one side say what the other is: [] beside a list, {...} beside a map?
+static bool follows_type(const AstExpr *expr, const Type *type) {
+    const TypeKind kind = type_base(type)->kind;
+    return kind == TYPE_LIST ? is_untyped(expr) : kind == TYPE_MAP && expr->kind == AST_STRUCT;
+}
+
 void check_branches(Checker *checker, Scope scopes[2], const AstExpr *const sides[2],
                     const Type *want, Value out[2]) {
     const AstExpr *a = sides[0], *b = sides[1];
@@ -153,8 +159,7 @@ void check_branches(Checker *checker, Scope scopes[2], const AstExpr *const side
     Scope *scope = &scopes[!swap];
     Value value = check_expr(checker, &scopes[swap], first, want);
     if (is_flexible(second)) want = literal_want(checker, second, value.type);
-    else if (is_untyped(second) && !want && type_base(value.type)->kind == TYPE_LIST)
-        want = type_base(value.type);
+    else if (follows_type(second, value.type) && !want) want = type_base(value.type);
     // Nobody knows what a number or [] should be beside a value that has no type.
     bool follows = is_untyped(second) && is_error(value.type);
     out[swap] = value;

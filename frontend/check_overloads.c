@@ -86,12 +86,19 @@ static bool fits_param(Checker *checker, Fit *fit, const Arguments *args, uint32
                     (param->type && param->type->nullable);
     if (is_error(found)) return true;
     if (is_null(found)) {
-        bool list = param->lists || (param->type && type_base(param->type)->kind == TYPE_LIST);
+        bool list = (param->lists && param->around != AROUND_MAP) ||
+                    (param->type && type_base(param->type)->kind == TYPE_LIST);
         return expr_is_none(args->values[i].id) ? list : nullable;  // [] or null.
     }
     if (found->nullable && !nullable) return false;
     if (param->decimal) return base->kind == TYPE_DECIMAL;
     if (param->any_unit) return base->kind == TYPE_TIMESTAMP;
+    if (param->around == AROUND_MAP)
+        return base->kind == TYPE_MAP && bind_variable(checker, fit, type_map_value(base), false);
+    if (param->around == AROUND_ENTRIES) {
+        const Type *value = base->kind == TYPE_LIST ? type_entry_value(base->elem) : nullptr;
+        return value && bind_variable(checker, fit, value, false);
+    }
     if (param->lists) return bind_elements(checker, fit, param->lists, base);
     if (!param->type) return bind_variable(checker, fit, base, args->flexible[i]);
     return fits_fixed(type_base(param->type), base, args->flexible[i], fit->fitting);
@@ -114,6 +121,8 @@ static bool fits(Checker *checker, Fit *fit, const Arguments *args, uint32_t *wr
 
 static Text param_text(Checker *checker, const DeclParam *param) {
     if (param->decimal) return TEXT("a decimal");
+    if (param->around == AROUND_MAP) return TEXT("a map");
+    if (param->around == AROUND_ENTRIES) return TEXT("a list of {key: str, value: T}");
     if (param->lists) return param->lists > 1 ? TEXT("a list of lists") : TEXT("a list");
     if (!param->type) return TEXT("a value");
     return type_text(checker->arena, param->type);
@@ -135,7 +144,8 @@ static void wrong_argument(Checker *checker, const Arguments *args, const Decl *
         coerce(checker, args->values[i], type_base(param->type), span);
         return;
     }
-    if (found->nullable && !param->type && !param->lists) {
+    bool list = param->lists && type_is_sequence(type_base(found));
+    if (found->nullable && !param->type && (list || !param->lists)) {
         coerce(checker, args->values[i], type_base(found), span);
         return;
     }
@@ -238,7 +248,10 @@ static Value constant_argument(Checker *checker, const DeclParam *param, Value v
     return (Value){graph_expr(checker->graph, payload, nullptr, 0), value.type};
 }
 
-static const Type *in_lists(Checker *checker, const Type *type, uint8_t lists) {
+static const Type *put_around(Checker *checker, const Type *type, DeclAround around,
+                              uint8_t lists) {
+    if (around == AROUND_MAP) return type_map(checker->types, type);
+    if (around == AROUND_ENTRIES) type = type_entry(checker->types, type);
     for (uint8_t i = 0; i < lists; i++) type = type_list(checker->types, type);
     return type;
 }
@@ -249,7 +262,7 @@ static const Type *wanted_type(Checker *checker, const Choice *choice, uint32_t 
     if (param->decimal && type_base(value.type)->kind == TYPE_DECIMAL)
         type = type_decimal(checker->types, DECIMAL_PRECISION_MAX, type_base(value.type)->scale);
     else if (param->any_unit && choice->timestamp) type = choice->timestamp;
-    else if (!type) type = in_lists(checker, choice->variable, param->lists);
+    else if (!type) type = put_around(checker, choice->variable, param->around, param->lists);
     bool keeps_null = choice->decl->aggregate && value.type->nullable;
     return param->nullable || keeps_null ? type_nullable(type) : type;
 }
@@ -277,7 +290,7 @@ static const Type *result_type(Checker *checker, const Choice *choice, const Arg
     } else if (decl->result_unit && choice->timestamp) {
         type = choice->timestamp;
     } else if (!type) {
-        type = in_lists(checker, choice->variable, decl->result_lists);
+        type = put_around(checker, choice->variable, decl->result_around, decl->result_lists);
     }
     return decl->result_nullable ? type_nullable(type) : type;
 }

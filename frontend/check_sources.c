@@ -108,7 +108,10 @@ static const Type *row_type(Checker *checker, const AstFlow *flow, const SourceO
     Diag *diag = report(checker, DIAG_SOURCE_TYPE, flow->as->span, "a row is a struct, not %s",
                         type_say(checker, type));
     report_label(checker, diag, flow->as->span, "%s", type_say(checker, type));
-    report_fix(checker, diag, "name the columns: as {name: %s}",
+    if (type->kind == TYPE_MAP)
+        report_fix(checker, diag, "for a column called str: as {`str`: %s}",
+                   type_say(checker, type_map_value(type)));
+    else report_fix(checker, diag, "name the columns: as {name: %s}",
                type->kind == TYPE_STRUCT ? "str" : type_say(checker, type));
     return error_type(checker);
 }

@@ -35,7 +35,7 @@ static const char *const foreign_types[][2] = {
     {"float32", "f32"}, {"float16", "f16"}, {"half", "f16"}, {"bfloat16", "bf16"},
     {"number", "f64"}, {"numeric", "decimal(18, 2)"}, {"string", "str"},
     {"text", "str"}, {"varchar", "str"}, {"utf8", "str"}, {"boolean", "bool"},
-    {"datetime", "timestamp"},
+    {"datetime", "timestamp"}, {"map", "{str: i64}"}, {"dict", "{str: i64}"},
 };
 
 const char *foreign_type(Text name) {
@@ -170,6 +170,11 @@ const Type *resolve_type(Checker *checker, const AstType *type) {
         break;
     }
     case AST_TYPE_STRUCT: result = resolve_struct(checker, type); break;
+    case AST_TYPE_MAP: {
+        const Type *value = resolve_type(checker, type->elem);
+        if (!is_error(value)) result = type_map(checker->types, value);
+        break;
+    }
     case AST_TYPE_TENSOR:
         result = resolve_tensor(checker, type);
         break;
@@ -272,6 +277,8 @@ static void needs_value(Checker *checker, const Type *found, const Type *want, S
                         : want->kind == TYPE_BOOL     ? "false"
                         : type_is_float(want)         ? "0.0"
                         : type_is_integer(want)       ? "0"
+                        : want->kind == TYPE_LIST     ? "[]"
+                        : want->kind == TYPE_MAP      ? "{}"
                                                       : "VALUE";
     report_fix(checker, diag,
                "say what null means here: ... ?? %s, or leave such rows out with where", value);
@@ -297,7 +304,7 @@ bool type_comparable(const Type *type, bool ordered) {
         for (uint32_t i = 0; i < base->field_count; i++)
             if (!type_comparable(base->fields[i].type, false)) return false;
         return !ordered;
-    case TYPE_JSON: case TYPE_TENSOR: case TYPE_NULL: return false;
+    case TYPE_JSON: case TYPE_TENSOR: case TYPE_MAP: case TYPE_NULL: return false;
     case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
     case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64: case TYPE_DECIMAL:

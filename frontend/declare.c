@@ -98,19 +98,32 @@ typedef struct DeclType {
     const Type   *type;
     DeclParamKind kind;
     DomainKind    domain;
-    uint8_t       lists;   // Around T.
+    DeclAround    around;
+    uint8_t       lists;   // As those of DeclParam.
     bool          nullable, decimal, any_unit;
 } DeclType;
 
 static DeclType read_type(Reader *reader);
 
-static const Type *read_struct(Reader *reader) {
+// Is `type` the variable T, without lists around it and never null?
+static bool is_variable(const DeclType *type) {
+    return !type->type && !type->lists && !type->nullable;
+}
+
+// {a: A, ...} of fixed types, {str: T} or {key: str, value: T}. The last stands in a list only.
+static void read_struct(Reader *reader, DeclType *out) {
     Field fields[8];
     uint32_t count = 0;
     do {
         Text name = word(reader);
         expect(reader, ':', "':' after the field's name");
         DeclType type = read_type(reader);
+        bool map = !count && text_is(name, "str"), entry = count == 1 && text_is(name, "value");
+        if (!reader->failed && is_variable(&type) && (map || entry)) {
+            out->around = map ? AROUND_MAP : AROUND_ENTRIES;
+            out->lists = 1;
+            break;
+        }
         if (reader->failed || count == countof(fields) || !type.type) {
             fail(reader, "at most eight fields of fixed types");
             break;
@@ -118,7 +131,7 @@ static const Type *read_struct(Reader *reader) {
         fields[count++] = (Field){name, type.type};
     } while (take(reader, ','));
     expect(reader, '}', "'}'");
-    return type_struct(reader->types, fields, count);
+    if (!out->lists) out->type = type_struct(reader->types, fields, count);
 }
 
 static const Type *read_unit(Reader *reader) {
@@ -131,19 +144,21 @@ static const Type *read_unit(Reader *reader) {
     return type_of(reader->types, TYPE_TIMESTAMP);
 }
 
-// Type -> '[' Type ']' | '{' fields '}' | 'T' | 'decimal' | kind, each with '?' after it.
+// Type -> '[' Type ']' | '{' fields '}' | '{' 'str' ':' 'T' '}' | 'T' | 'decimal' | kind, each
+// with '?' after it.
 static DeclType read_bare_type(Reader *reader) {
     DeclType type = {0};
     if (take(reader, '[')) {
         DeclType elem = read_type(reader);
         expect(reader, ']', "']'");
         if (elem.nullable || elem.decimal) fail(reader, "a list of T or of one type");
+        else if (elem.around == AROUND_ENTRIES) type = elem;
         else if (elem.type) type.type = type_list(reader->types, elem.type);
         else type.lists = elem.lists + 1;
         return type;
     }
     if (take(reader, '{')) {
-        type.type = read_struct(reader);
+        read_struct(reader, &type);
         return type;
     }
     Text name = word(reader);
@@ -211,6 +226,7 @@ static void read_params(Reader *reader, Decl *decl) {
         param->kind = type.kind;
         param->domain.kind = type.domain;
         param->type = type.type;
+        param->around = type.around;
         param->lists = type.lists;
         param->nullable = type.nullable;
         param->decimal = type.decimal;
@@ -245,6 +261,7 @@ static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
     while (decl.signature.len && decl.signature.at[decl.signature.len - 1] == ' ')
         decl.signature.len--;
     decl.result = result.type;
+    decl.result_around = result.around;
     decl.result_lists = result.lists;
     decl.result_nullable = result.nullable;
     decl.result_decimal = result.decimal;

@@ -44,12 +44,20 @@ typedef struct Domain {
     Text       says;      // "from 0 to 1": after "is".
 } Domain;
 
+// What stands around the type variable T.
+typedef enum DeclAround {
+    AROUND_LISTS,    // T, [T], [[T]]: see `lists`.
+    AROUND_MAP,      // {str: T}
+    AROUND_ENTRIES,  // [{key: str, value: T}]
+} DeclAround;
+
 typedef struct DeclParam {
     Text          name;
     DeclParamKind kind;
     Domain        domain;
-    const Type   *type;      // Null: the type variable T (see `lists`).
-    uint8_t       lists;     // Around T: 1 is [T], 2 is [[T]].
+    const Type   *type;      // Null: the type variable T, and what is around it.
+    DeclAround    around;
+    uint8_t       lists;     // AROUND_LISTS: 1 is [T], 2 is [[T]]. Others: 1.
     bool          nullable;  // T?
     bool          decimal;   // Any decimal, widened to decimal(38, s).
     bool          any_unit;  // A timestamp of any unit; all of one call are taken to the finest.
@@ -60,9 +68,10 @@ typedef struct Decl {
     bool        aggregate;
     DeclParam   params[DECL_PARAMS_MAX];
     uint32_t    param_count;
-    const Type *result;        // Null: T, lists of T or T? by the next two.
+    const Type *result;        // Null: T, T? or what is around T, by the next three.
+    DeclAround  result_around;
     bool        result_nullable;
-    uint8_t     result_lists;  // Around T.
+    uint8_t     result_lists;  // As those of a parameter.
     bool        result_decimal;  // decimal(38, s) of the first argument.
     bool        result_unit;     // A timestamp of the unit that the arguments are taken to.
     FnRef       fn;            // Functions; of aggregates `domain` alone.

@@ -48,6 +48,7 @@ void format_type(Page *page, const AstType *type) {
         page_put(page, "]");
         break;
     case AST_TYPE_STRUCT:
+    case AST_TYPE_MAP:
         page_put_seq(page, &(Seq){.open = "{", .close = "}", .items = type->fields,
                                   .stride = sizeof *type->fields, .count = type->field_count,
                                   .span = field_span, .emit = emit_field, .whole = whole,

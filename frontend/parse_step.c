@@ -183,7 +183,8 @@ static void parse_rename(Parser *p, AstStep *step) {
 
 // explode = "explode" ["outer"] NAME       (`explode outer` alone: of a column of that name)
 static void parse_explode(Parser *p, AstStep *step) {
-    step->outer = parser_at_word(p, "outer") && parser_ahead(p, 1, TOKEN_WORD);
+    bool named = parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_QUOTED);
+    step->outer = parser_at_word(p, "outer") && named;
     if (step->outer) parser_take(p);
     Name name = parser_expect_name(p, "the name of a list column");
     one_item(p, step, (AstItem){.value = name_expr(p, name), .span = name.span});

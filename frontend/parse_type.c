@@ -15,7 +15,14 @@ static AstField parse_field(Parser *p) {
     return field;
 }
 
+// Is the field written `str: T`? Alone it makes the type a map. In backticks it is a field.
+static bool is_map_key(const AstField *field) {
+    return text_is(field->name.text, "str") &&
+           field->name.span.end - field->name.span.start == field->name.text.len;
+}
+
 // struct = "{" field ("," field)* [","] "}"
+// map = "{" "str" ":" type [","] "}"
 static void parse_struct(Parser *p, AstType *type) {
     type->kind = AST_TYPE_STRUCT;
     size_t count = 0, cap = 0;
@@ -26,6 +33,9 @@ static void parse_struct(Parser *p, AstType *type) {
     }
     parser_close(p, &list);
     type->field_count = (uint32_t)count;
+    if (count != 1 || !is_map_key(&type->fields[0])) return;
+    type->kind = AST_TYPE_MAP;
+    type->elem = type->fields[0].type;
 }
 
 // params = ("(" | "[") (NUMBER | NAME) ("," ...)* (")" | "]")
@@ -65,7 +75,7 @@ static void parse_named(Parser *p, AstType *type) {
     } else if (parser_at(p, TOKEN_LT)) {
         Diag *d = parser_error(p, DIAG_EXPECTED_TYPE, parser_span(p, parser_token(p, 0)),
                                "types take no `<...>`");
-        diag_fix(p->in.diags, d, "write a list as [T], a nullable type as T?");
+        diag_fix(p->in.diags, d, "write a list as [T], a map as {str: T}, a nullable type as T?");
     }
 }
 
@@ -88,7 +98,7 @@ static bool parse_base(Parser *p, AstType *type) {
     return true;
 }
 
-// type = (named | "[" type "]" | struct) ["?"]
+// type = (named | "[" type "]" | struct | map) ["?"]
 AstType *parse_type(Parser *p) {
     AstType *type = arena_new_of(p->in.arena, AstType);
     Span start = type->span = parser_span(p, parser_token(p, 0));

@@ -120,7 +120,7 @@ bool const_same(const Type *type, const Const *a, const Const *b) {
         return a->decimal == b->decimal;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return text_eq(a->text, b->text);
-    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP:
         return items_same(type, a, b);
     case TYPE_NULL: case TYPE_ERROR:
         return false;
@@ -144,7 +144,7 @@ static uint64_t const_hash(const Type *type, const Const *value) {
         return hash_mix((uint64_t)value->decimal, (uint64_t)(value->decimal >> 64));
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return text_hash(value->text);
-    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP:
         return value->item_count;
     case TYPE_NULL: case TYPE_ERROR:
         return 0;

@@ -47,7 +47,7 @@ static bool has_lane(const Type *type) {
         return true;
     case TYPE_DECIMAL: return base->precision <= DECIMAL_PRECISION_I64;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_STRUCT:
-    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_TENSOR: case TYPE_MAP: case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return false;

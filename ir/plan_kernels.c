@@ -46,7 +46,7 @@ static bool is_number(const Type *type) {
     case TYPE_F64: case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
         return true;
     case TYPE_DECIMAL: case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST:
-    case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP: case TYPE_NULL: case TYPE_ERROR:
         break;
     }
     return false;

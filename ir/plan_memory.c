@@ -15,7 +15,7 @@ static size_t width(const Type *type) {
     if (type_is_bytes(type)) return type_size(type) + TEXT_ESTIMATE;
     if (type->kind == TYPE_TENSOR)
         return type_size(type) + type_elements(type) * type_size(type->elem);
-    if (type->kind == TYPE_LIST) return type_size(type) + LIST_ESTIMATE * width(type->elem);
+    if (type_is_sequence(type)) return type_size(type) + LIST_ESTIMATE * width(type->elem);
     if (type->kind != TYPE_STRUCT) return type_size(type);
     size_t bytes = 0;
     for (uint32_t i = 0; i < type->field_count; i++) bytes += width(type->fields[i].type);

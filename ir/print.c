@@ -89,7 +89,9 @@ void graph_print_const(TextBuf *buf, const Type *type, const Const *value) {
         break;
     case TYPE_DECIMAL: text_buf_int128(buf, value->decimal); break;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: text_buf_quoted(buf, value->text); break;
-    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: print_items(buf, type, value); break;
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP:
+        print_items(buf, type, value);
+        break;
     case TYPE_NULL: case TYPE_ERROR: text_buf_add(buf, TEXT("null")); break;
     }
 }

@@ -232,10 +232,12 @@ Span reader_span(Reader *reader) {
 
 static const Type *read_type(Reader *reader, int depth);
 
+// {a: T, b: U}, or {str: T}, which is a map: a struct with that one field has it in backticks.
 static const Type *read_struct(Reader *reader, int depth) {
     Field *fields = nullptr;
     size_t count = 0, cap = 0;
     reader_next(reader);
+    bool map = reader->token.kind == TOKEN_WORD && reader_is(reader, "str");
     while (!reader->failed && !reader_is(reader, "}")) {
         if (count) reader_expect(reader, ",");
         Field field = {.name = reader_name(reader)};
@@ -244,6 +246,7 @@ static const Type *read_struct(Reader *reader, int depth) {
         arena_push(reader->arena, fields, count, cap, field);
     }
     reader_expect(reader, "}");
+    if (map && count == 1) return type_map(reader->types, fields[0].type);
     return type_struct(reader->types, fields, (uint32_t)count);
 }
 
@@ -372,7 +375,8 @@ static Const read_const(Reader *reader, const Type *base, int depth) {
         return (Const){
             .decimal = read_whole(reader, -(__int128)decimal_max, (__int128)decimal_max)};
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: return (Const){.text = reader_string(reader)};
-    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: return read_items(reader, base, depth);
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP:
+        return read_items(reader, base, depth);
     case TYPE_NULL: case TYPE_ERROR: break;
     }
     reader_fail(reader, "null");

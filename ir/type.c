@@ -84,7 +84,8 @@ static const Type *intern(TypeTable *types, Type wanted) {
 }
 
 const Type *type_of(TypeTable *types, TypeKind kind) {
-    assert(kind != TYPE_DECIMAL && kind != TYPE_LIST && kind != TYPE_STRUCT && kind != TYPE_TENSOR);
+    assert(kind != TYPE_DECIMAL && kind != TYPE_LIST && kind != TYPE_STRUCT &&
+           kind != TYPE_TENSOR && kind != TYPE_MAP);
     return intern(types, (Type){.kind = kind, .unit = kind == TYPE_TIMESTAMP ? UNIT_US : UNIT_S});
 }
 
@@ -106,6 +107,15 @@ const Type *type_struct(TypeTable *types, const Field *fields, uint32_t count) {
     return intern(types, (Type){.kind = TYPE_STRUCT, .fields = fields, .field_count = count});
 }
 
+const Type *type_entry(TypeTable *types, const Type *value) {
+    const Field fields[] = {{TEXT("key"), type_of(types, TYPE_STR)}, {TEXT("value"), value}};
+    return type_struct(types, fields, countof(fields));
+}
+
+const Type *type_map(TypeTable *types, const Type *value) {
+    return intern(types, (Type){.kind = TYPE_MAP, .elem = type_entry(types, value)});
+}
+
 const Type *type_tensor(TypeTable *types, const Type *elem, const uint32_t *shape, uint32_t rank) {
     assert(type_is_element(elem) && type_shape_fits(elem, shape, rank));
     return intern(types,
@@ -118,6 +128,18 @@ const Type *type_nullable(const Type *type) {
 }
 
 const Type *type_base(const Type *type) { return type->nullable ? type->flip : type; }
+
+const Type *type_map_value(const Type *map) {
+    assert(map->kind == TYPE_MAP);
+    return map->elem->fields[1].type;
+}
+
+const Type *type_entry_value(const Type *type) {
+    bool entry = type->kind == TYPE_STRUCT && !type->nullable && type->field_count == 2 &&
+                 text_is(type->fields[0].name, "key") && text_is(type->fields[1].name, "value") &&
+                 type->fields[0].type->kind == TYPE_STR && !type->fields[0].type->nullable;
+    return entry ? type->fields[1].type : nullptr;
+}
 
 const char *type_kind_name(TypeKind kind) { return kind_names[kind]; }
 
@@ -154,10 +176,10 @@ bool type_is_bytes(const Type *type) {
     return type->kind == TYPE_STR || type->kind == TYPE_BYTES || type->kind == TYPE_JSON;
 }
 bool type_is_nested(const Type *type) {
-    return type->kind == TYPE_LIST || type->kind == TYPE_STRUCT || type->kind == TYPE_TENSOR;
+    return type->kind == TYPE_STRUCT || type_is_sequence(type);
 }
 bool type_is_sequence(const Type *type) {
-    return type->kind == TYPE_LIST || type->kind == TYPE_TENSOR;
+    return type->kind == TYPE_LIST || type->kind == TYPE_TENSOR || type->kind == TYPE_MAP;
 }
 unsigned type_bits(const Type *type) { return kind_bytes[type->kind] * 8u; }
 
@@ -220,11 +242,14 @@ void type_print_name(TextBuf *buf, Text name) {
     if (!word) text_buf_char(buf, '`');
 }
 
+// A struct whose only field is called `str` would read as a map.
 static void print_struct(TextBuf *buf, const Type *type) {
+    bool like_map = type->field_count == 1 && text_is(type->fields[0].name, "str");
     text_buf_char(buf, '{');
+    if (like_map) text_buf_add(buf, TEXT("`str`"));
     for (uint32_t i = 0; i < type->field_count; i++) {
         if (i) text_buf_add(buf, TEXT(", "));
-        type_print_name(buf, type->fields[i].name);
+        if (!like_map) type_print_name(buf, type->fields[i].name);
         text_buf_add(buf, TEXT(": "));
         type_print(buf, type->fields[i].type);
     }
@@ -246,6 +271,11 @@ void type_print(TextBuf *buf, const Type *type) {
         text_buf_char(buf, ']');
         break;
     case TYPE_STRUCT: print_struct(buf, type); break;
+    case TYPE_MAP:
+        text_buf_add(buf, TEXT("{str: "));
+        type_print(buf, type_map_value(type));
+        text_buf_char(buf, '}');
+        break;
     case TYPE_TENSOR:
         type_print(buf, type->elem);
         for (uint32_t i = 0; i < type->rank; i++)

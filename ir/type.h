@@ -24,6 +24,7 @@
     X(LIST, "list", 16)            /* SbList: elements in memory layout */                        \
     X(STRUCT, "struct", 0)                                                                        \
     X(TENSOR, "tensor", 16)        /* SbList: elements in memory layout, the last index fastest */ \
+    X(MAP, "map", 16)              /* SbList: entries {key: str, value: T}, no key twice */       \
     X(NULL, "null", 0)             /* of the literal `null` before it meets a T? */               \
     X(ERROR, "error", 0)           /* of what was already diagnosed; fits everywhere */
 
@@ -47,7 +48,7 @@ struct Type {
     bool        nullable;          // T?
     uint8_t     precision, scale;  // DECIMAL: 1..38, 0..precision.
     TimeUnit    unit;              // TIMESTAMP.
-    const Type *elem;              // LIST, TENSOR.
+    const Type *elem;              // LIST, TENSOR; MAP: the struct of an entry.
     const Field *fields;           // STRUCT, in declared order.
     uint32_t    field_count;
     const uint32_t *shape;         // TENSOR: its dimensions, 1 or more each.
@@ -66,10 +67,15 @@ const Type *type_decimal(TypeTable *types, unsigned precision, unsigned scale);
 const Type *type_timestamp(TypeTable *types, TimeUnit unit);
 const Type *type_list(TypeTable *types, const Type *elem);
 const Type *type_struct(TypeTable *types, const Field *fields, uint32_t count);
+const Type *type_entry(TypeTable *types, const Type *value);  // {key: str, value: T} of a map.
+const Type *type_map(TypeTable *types, const Type *value);    // {str: T}
 // Of at most TENSOR_BYTES_MAX: see type_shape_fits.
 const Type *type_tensor(TypeTable *types, const Type *elem, const uint32_t *shape, uint32_t rank);
 const Type *type_nullable(const Type *type);  // T -> T?; T? -> T?
 const Type *type_base(const Type *type);      // T? -> T; T -> T
+const Type *type_map_value(const Type *map);  // {str: T} -> T
+// The T of {key: str, value: T}; of any other type null.
+const Type *type_entry_value(const Type *type);
 
 const char *type_kind_name(TypeKind kind);
 bool type_kind_find(Text name, TypeKind *kind);  // By the name of a kind without parameters.
@@ -85,8 +91,8 @@ bool type_is_plain_number(const Type *type);
 // 64 bits to integers? What would divide 128 bits is not.
 bool type_cast_scales(const Type *from, const Type *to);
 bool type_is_bytes(const Type *type);            // Carried as SbStr: str, bytes, json.
-bool type_is_nested(const Type *type);           // list, struct or tensor.
-bool type_is_sequence(const Type *type);         // Carried as SbList: list or tensor.
+bool type_is_nested(const Type *type);           // list, struct, tensor or map.
+bool type_is_sequence(const Type *type);         // Carried as SbList: list, tensor, map.
 unsigned type_bits(const Type *type);            // Integers, floats: the width.
 
 // x as the nearest value of a float type, ties to even; beyond the largest an infinity (ir/half.c).
@@ -130,7 +136,7 @@ const Type *type_gathered(TypeTable *types, const Type *tensor, uint32_t axis, c
 // they do not fit. Then *wrong is the dimension that differs, counted from 0 at the last one.
 uint32_t type_broadcast(const Type *a, const Type *b, uint32_t *shape, uint32_t *wrong);
 
-// As users write it: `decimal(15,2)?`, `[str]`, `{a: i64, b: str?}`, `timestamp[ms]`.
+// As users write it: `decimal(15,2)?`, `[str]`, `{a: i64, b: str?}`, `{str: i64}`.
 void type_print(TextBuf *buf, const Type *type);
 Text type_text(Arena *arena, const Type *type);
 

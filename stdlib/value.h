@@ -5,5 +5,6 @@
 #define SBC_STDLIB_ROOM_VALUE_H
 
 #include "stdlib/value/generic.h"
+#include "stdlib/value/map.h"
 
 #endif

@@ -50,6 +50,7 @@ static ffi_type *ffi_of(const Type *type, ffi_type *pair, ffi_type *view) {
     case TYPE_F64: return &ffi_type_double;
     case TYPE_DECIMAL: return type->precision > DECIMAL_PRECISION_I64 ? pair : &ffi_type_sint64;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: case TYPE_TENSOR:
+    case TYPE_MAP:
         return view;
     case TYPE_STRUCT: case TYPE_F16: case TYPE_BF16: case TYPE_NULL:
     case TYPE_ERROR: return &ffi_type_pointer;

@@ -124,6 +124,26 @@ static JsonFault read_struct(Arena *arena, const Type *type, const JsonNode *nod
     return fine;
 }
 
+static JsonFault read_map(Arena *arena, const Type *type, const JsonNode *node,
+                          const struct SbZone *zone, Value *out) {
+    if (node->kind != JSON_OBJECT) return wrong_type(node);
+    uint32_t count = 0;
+    for (const JsonNode *child = node->first; child; child = child->next) count++;
+    *out = (Value){.items = arena_new_array(arena, Value, count + 1)};
+    for (const JsonNode *child = node->first; child; child = child->next) {
+        Value *entry = arena_new_array(arena, Value, 2);
+        if (child->lone_key) return fault_of(SB_FAULT_LONE_SURROGATE, (Text){0});
+        entry[0] = value_text(child->key);
+        JsonFault fault = json_read(arena, type_map_value(type), child, zone, &entry[1]);
+        if (fault.status) return fault;
+        out->items[out->item_count++] = (Value){.items = entry, .item_count = 2};
+    }
+    for (const JsonNode *a = node->first; a; a = a->next)
+        for (const JsonNode *b = a->next; b; b = b->next)
+            if (text_eq(a->key, b->key)) return fault_of(SB_FAULT_DUPLICATE_KEY, (Text){0});
+    return fine;
+}
+
 static JsonFault read_base(Arena *arena, const Type *type, const JsonNode *node,
                            const struct SbZone *zone, Value *out) {
     switch (type->kind) {
@@ -152,6 +172,7 @@ static JsonFault read_base(Arena *arena, const Type *type, const JsonNode *node,
     case TYPE_STRUCT:
         return read_struct(arena, type, node, zone, out);
     case TYPE_TENSOR: return read_tensor(arena, type, node, out);
+    case TYPE_MAP: return read_map(arena, type, node, zone, out);
     case TYPE_NULL: case TYPE_ERROR:
         break;
     }

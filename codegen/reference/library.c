@@ -25,7 +25,7 @@ void *library_function(const FnRef *fn) {
 // ---- types ------------------------------------------------------------------------------------
 
 static SbKind kind_of(TypeKind kind) {
-    static_assert((int)TYPE_BOOL == (int)SB_BOOL && (int)TYPE_TENSOR == (int)SB_TENSOR);
+    static_assert((int)TYPE_BOOL == (int)SB_BOOL && (int)TYPE_MAP == (int)SB_MAP);
     return (SbKind)kind;
 }
 
@@ -102,7 +102,7 @@ static void put_base(Arena *arena, const Type *type, const Value *value, void *m
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         put_text(arena, value->text, memory);
         return;
-    case TYPE_LIST: case TYPE_TENSOR:
+    case TYPE_LIST: case TYPE_TENSOR: case TYPE_MAP:
         put_list(arena, type, value, memory);
         return;
     case TYPE_STRUCT:
@@ -202,7 +202,7 @@ Value library_get(Arena *arena, const Type *type, const void *memory) {
         return get_decimal(base, memory);
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return get_text(arena, memory);
-    case TYPE_LIST: case TYPE_TENSOR:
+    case TYPE_LIST: case TYPE_TENSOR: case TYPE_MAP:
         return get_list(arena, base, memory);
     case TYPE_STRUCT:
         return get_struct(arena, base, memory);

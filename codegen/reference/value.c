@@ -39,7 +39,7 @@ int value_compare(const Type *type, const Value *a, const Value *b) {
         return sign_of(a->decimal < b->decimal, a->decimal > b->decimal);
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return text_cmp(a->text, b->text);
-    case TYPE_LIST: case TYPE_TENSOR:
+    case TYPE_LIST: case TYPE_TENSOR: case TYPE_MAP:
         return compare_lists(type, a, b);
     case TYPE_STRUCT:
         return compare_structs(type, a, b);
@@ -84,7 +84,7 @@ void value_key(TextBuf *buf, const Type *type, const Value *value) {
         key_raw(buf, &value->text.len, sizeof value->text.len);
         text_buf_add(buf, value->text);
         return;
-    case TYPE_LIST: case TYPE_TENSOR:
+    case TYPE_LIST: case TYPE_TENSOR: case TYPE_MAP:
         key_raw(buf, &value->item_count, sizeof value->item_count);
         for (uint32_t i = 0; i < value->item_count; i++)
             value_key(buf, type->elem, &value->items[i]);

@@ -326,7 +326,8 @@ int32_t value_read(Arena *arena, const Type *type, Text text, ReadOptions option
     case TYPE_STR: case TYPE_JSON:
         *out = value_text(text);
         return SB_OK;
-    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP: case TYPE_NULL:
+    case TYPE_ERROR:
         return SB_FAULT_BAD_ARGUMENT;
     }
     return SB_FAULT_BAD_ARGUMENT;

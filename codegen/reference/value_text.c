@@ -200,7 +200,7 @@ void value_print(TextBuf *buf, const Type *type, const Value *value, char point)
     case TYPE_DURATION:
         print_duration(buf, value->i);
         return;
-    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR:
+    case TYPE_LIST: case TYPE_STRUCT: case TYPE_TENSOR: case TYPE_MAP:
         value_print_json(buf, type, value);
         return;
     case TYPE_NULL: case TYPE_ERROR:
@@ -259,6 +259,18 @@ static void print_struct(TextBuf *buf, const Type *type, const Value *value) {
     text_buf_char(buf, '}');
 }
 
+static void print_map(TextBuf *buf, const Type *type, const Value *value) {
+    text_buf_char(buf, '{');
+    for (uint32_t i = 0; i < value->item_count; i++) {
+        const Value *entry = value->items[i].items;
+        if (i) text_buf_char(buf, ',');
+        json_print_string(buf, entry[0].text);
+        text_buf_char(buf, ':');
+        value_print_json(buf, type_map_value(type), &entry[1]);
+    }
+    text_buf_char(buf, '}');
+}
+
 // Canonical texts hold nothing that a JSON string must escape.
 static void print_quoted(TextBuf *buf, const Type *type, const Value *value) {
     text_buf_char(buf, '"');
@@ -291,6 +303,9 @@ void value_print_json(TextBuf *buf, const Type *type, const Value *value) {
         return;
     case TYPE_STRUCT:
         print_struct(buf, type, value);
+        return;
+    case TYPE_MAP:
+        print_map(buf, type, value);
         return;
     case TYPE_TENSOR: {
         const Value *from = value->items;

@@ -22,7 +22,7 @@ typedef struct SbStr {   // str, bytes, json: a view
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 static_assert(sizeof SB_LITERAL_SLACK * 2 > SB_SLACK);
 
-typedef struct SbList {  // list, tensor: len elements in memory layout
+typedef struct SbList {  // list, tensor, map: len elements in memory layout
     const void *ptr;
     int64_t     len;
 } SbList;
@@ -38,7 +38,7 @@ typedef __int128 SbDecimal;  // decimal of precision > 18; others are int64_t
 typedef enum SbKind {
     SB_BOOL, SB_I8, SB_I16, SB_I32, SB_I64, SB_U8, SB_U16, SB_U32, SB_U64, SB_F16, SB_BF16,
     SB_F32, SB_F64, SB_DECIMAL, SB_STR, SB_BYTES, SB_DATE, SB_TIMESTAMP, SB_DURATION, SB_JSON,
-    SB_LIST, SB_STRUCT, SB_TENSOR,
+    SB_LIST, SB_STRUCT, SB_TENSOR, SB_MAP,
 } SbKind;
 
 typedef struct SbType SbType;
@@ -57,7 +57,7 @@ struct SbType {
     uint8_t unit;              // SB_TIMESTAMP: 0 s, 1 ms, 2 us, 3 ns
     uint32_t size, align;      // In memory, nullable included.
     uint32_t valid_offset;     // Offset of the byte `valid` when nullable.
-    const SbType  *elem;       // SB_LIST, SB_TENSOR
+    const SbType  *elem;       // SB_LIST, SB_TENSOR; SB_MAP: the struct of an entry
     const SbField *fields;     // SB_STRUCT
     uint32_t       field_count;
     uint32_t        rank;      // SB_TENSOR: its dimensions.
@@ -66,7 +66,7 @@ struct SbType {
 
 // Is a value of the type an SbList?
 static inline int sb_is_sequence(const SbType *type) {
-    return type->kind == SB_LIST || type->kind == SB_TENSOR;
+    return type->kind == SB_LIST || type->kind == SB_TENSOR || type->kind == SB_MAP;
 }
 
 static inline int sb_is_float(const SbType *type) {

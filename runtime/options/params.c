@@ -13,9 +13,9 @@
 static const char *const kind_names[] = {
     "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16",
     "f32", "f64", "decimal", "str", "bytes", "date", "timestamp", "duration", "json",
-    "list", "struct", "tensor",
+    "list", "struct", "tensor", "map",
 };
-static_assert(sizeof kind_names / sizeof *kind_names == SB_TENSOR + 1);
+static_assert(sizeof kind_names / sizeof *kind_names == SB_MAP + 1);
 
 void params_type_text(const SbType *type, char *text, size_t size) {
     static const char *const units[] = {"(s)", "(ms)", "", "(ns)"};
@@ -84,7 +84,7 @@ static bool read_scalar(const char *text, const SbType *type, void *value) {
     case SB_TIMESTAMP: return sb_read_timestamp(text, len, type->unit, nullptr, value) == SB_OK;
     case SB_DURATION: return sb_read_duration(text, len, value) == SB_OK;
     case SB_STR: case SB_BYTES: case SB_JSON: *(SbStr *)value = (SbStr){text, len}; return true;
-    case SB_LIST: case SB_STRUCT: case SB_TENSOR:
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR: case SB_MAP:
         return false;
     }
     return false;

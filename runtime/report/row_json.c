@@ -71,6 +71,20 @@ static void add_list(Text *text, const SbType *type, SbList list) {
     sb_text_str(text, "]");
 }
 
+static void add_map(Text *text, const SbType *type, SbList map) {
+    const SbField *value = &type->elem->fields[1];
+    sb_text_str(text, "{");
+    for (int64_t i = 0; i < map.len; i++) {
+        const char *entry = (const char *)map.ptr + i * type->elem->size;
+        const SbStr *key = (const SbStr *)(const void *)entry;
+        if (i > 0) sb_text_str(text, ",");
+        sb_text_add_json(text, key->ptr, key->len);
+        sb_text_str(text, ":");
+        add_value(text, value->type, entry + value->offset);
+    }
+    sb_text_str(text, "}");
+}
+
 // The part of a tensor that begins with dimension `depth`, whose elements begin at *from.
 static void add_tensor(Text *text, const SbType *type, const char **from, uint32_t depth) {
     sb_text_str(text, "[");
@@ -131,6 +145,7 @@ static void add_value(Text *text, const SbType *type, const char *at) {
     case SB_DATE: case SB_TIMESTAMP: case SB_DURATION: add_time(text, type, at); break;
     case SB_LIST: add_list(text, type, *(const SbList *)at); break;
     case SB_STRUCT: sb_text_add_row(text, type, at); break;
+    case SB_MAP: add_map(text, type, *(const SbList *)at); break;
     case SB_TENSOR:
         at = ((const SbList *)(const void *)at)->ptr;
         add_tensor(text, type, &at, 0);

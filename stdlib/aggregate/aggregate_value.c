@@ -34,7 +34,7 @@ int32_t sb_value_copy(SbCall *call, const SbType *type, void *to, const void *fr
     if (!sb_is_valid(type, from)) return SB_OK;
     switch ((SbKind)type->kind) {
     case SB_STR: case SB_BYTES: case SB_JSON: return copy_text(call, to);
-    case SB_LIST: case SB_TENSOR: return copy_list(call, type->elem, to);
+    case SB_LIST: case SB_TENSOR: case SB_MAP: return copy_list(call, type->elem, to);
     case SB_STRUCT:
         for (uint32_t i = 0; i < type->field_count; i++) {
             const SbField *field = &type->fields[i];
@@ -211,7 +211,7 @@ static SbSetKind set_kind(const SbType *type, const void *x, uint64_t *word) {
         if (type->precision <= 18) WORD(int64_t);
         return SB_SET_VALUES;
     case SB_STR: case SB_BYTES: case SB_JSON: return SB_SET_TEXTS;
-    case SB_LIST: case SB_STRUCT: case SB_TENSOR: return SB_SET_VALUES;
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR: case SB_MAP: return SB_SET_VALUES;
     }
     __builtin_trap();
 }

@@ -93,7 +93,8 @@ char *sb_put_text(char *out, const SbType *type, const void *value) {
     case SB_DATE: return sb_put_date(out, *(const int32_t *)value);
     case SB_TIMESTAMP: return sb_put_timestamp(out, *(const int64_t *)value, type->unit);
     case SB_DURATION: return sb_put_duration(out, *(const int64_t *)value);
-    case SB_LIST: case SB_STRUCT: case SB_TENSOR: return sb_json_put_value(out, type, value);
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR: case SB_MAP:
+        return sb_json_put_value(out, type, value);
     case SB_I8:
     case SB_I16:
     case SB_I32:

@@ -63,7 +63,8 @@ int32_t sb_hash_any(SbCall *call, const SbType *type, const void *x, uint64_t *o
                             type->scale);
         break;
     case SB_STR: case SB_BYTES: case SB_JSON: *out = sb_hash_text(READ(SbStr, x)); break;
-    case SB_LIST: case SB_STRUCT: case SB_TENSOR: return hash_parts(call, type, x, out);
+    case SB_LIST: case SB_STRUCT: case SB_TENSOR: case SB_MAP:
+        return hash_parts(call, type, x, out);
     }
     return SB_OK;
 }

@@ -17,7 +17,7 @@ int64_t sb_json_size_max(const SbType *type, const void *value) {
         return sb_base64_size(((const SbStr *)value)->len) + 2;
     case SB_JSON:
         return ((const SbStr *)value)->len;
-    case SB_LIST: {
+    case SB_LIST: case SB_MAP: {  // An entry as a struct is longer than its key and value.
         const SbList *list = value;
         int64_t size = 2 + list->len;
         for (int64_t i = 0; i < list->len; i++) {
@@ -104,6 +104,21 @@ static char *put_struct(char *out, const SbType *type, const char *value) {
     return out;
 }
 
+static char *put_map(char *out, const SbType *type, const SbList *map) {
+    const SbField *value = &type->elem->fields[1];
+    *out++ = '{';
+    for (int64_t i = 0; i < map->len; i++) {
+        const char *entry = (const char *)map->ptr + i * type->elem->size;
+        const SbStr *key = (const SbStr *)(const void *)entry;
+        if (i) *out++ = ',';
+        out = sb_json_put(out, key->ptr, key->len);
+        *out++ = ':';
+        out = sb_json_put_value(out, value->type, entry + value->offset);
+    }
+    *out++ = '}';
+    return out;
+}
+
 static char *put_time(char *out, const SbType *type, const void *value) {
     *out++ = '"';
     if (type->kind == SB_DATE) out = sb_put_date(out, *(const int32_t *)value);
@@ -140,6 +155,7 @@ char *sb_json_put_value(char *out, const SbType *type, const void *value) {
     case SB_DATE: case SB_TIMESTAMP: case SB_DURATION: return put_time(out, type, value);
     case SB_LIST: return put_list(out, type, value);
     case SB_STRUCT: return put_struct(out, type, value);
+    case SB_MAP: return put_map(out, type, value);
     case SB_TENSOR: {
         const char *from = ((const SbList *)value)->ptr;
         return put_tensor(out, type, &from, 0);

@@ -3,6 +3,7 @@
 #include "stdlib/number.h"
 #include "stdlib/text.h"
 #include "stdlib/time.h"
+#include "stdlib/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -352,6 +353,45 @@ static int32_t read_struct(SbCall *call, const SbJsonAs *as, const SbJsonSlot *s
     return status;
 }
 
+static int64_t count_members(const char *first, const char *end) {
+    int64_t count = 0;
+    for (const char *at = first; *at != '}'; count++) {
+        at = sb_json_space(sb_json_string_end(at), end);
+        at = sb_json_space(sb_json_value_end(sb_json_space(at + 1, end), end), end);
+        if (*at == ',') at = sb_json_space(at + 1, end);
+    }
+    return count;
+}
+
+// The member at *at as an entry; moves to the next one.
+static int32_t read_entry(SbCall *call, const SbJsonAs *as, const char **at, const char *end,
+                          char *entry) {
+    const SbField *value = &as->type->elem->fields[1];
+    SbJsonSlot key, inner;
+    fill_slot(&key, *at, end);
+    int32_t status = sb_json_string(call, &key, (SbStr *)(void *)entry);
+    if (status) return status;
+    fill_slot(&inner, sb_json_space(sb_json_space(*at + key.len, end) + 1, end), end);
+    *at = sb_json_space(inner.ptr + inner.len, end);
+    if (**at == ',') *at = sb_json_space(*at + 1, end);
+    return sb_json_value(call, (SbJsonAs){value->type, as->zone}, &inner, entry + value->offset);
+}
+
+// Members are counted first, as the elements of a list are.
+static int32_t read_map(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, SbList *out) {
+    if (slot->kind != SB_JSON_OBJECT) return SB_FAULT_JSON_TYPE;
+    const char *end = slot->ptr + slot->len, *at = sb_json_space(slot->ptr + 1, end);
+    const int64_t count = count_members(at, end), size = as->type->elem->size;
+    char *entry = sb_alloc(call, count * size);
+    if (!entry) return SB_FAULT_TOO_LARGE;
+    *out = (SbList){entry, count};
+    for (; *at != '}'; entry += size) {
+        int32_t status = read_entry(call, as, &at, end, entry);
+        if (status) return status;
+    }
+    return sb_map_check(call, as->type, *out);
+}
+
 static int32_t read_base(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, void *out) {
     const SbType *type = as->type;
     switch ((SbKind)type->kind) {
@@ -374,6 +414,8 @@ static int32_t read_base(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slo
         return read_list(call, as, slot, out);
     case SB_STRUCT:
         return read_struct(call, as, slot, out);
+    case SB_MAP:
+        return read_map(call, as, slot, out);
     case SB_TENSOR:
         return read_tensor(call, as, slot, out);
     }
@@ -390,8 +432,9 @@ int32_t sb_json_value(SbCall *call, SbJsonAs as, const SbJsonSlot *slot, void *o
     if (type->nullable) ((uint8_t *)out)[type->valid_offset] = 1;
     int32_t status = read_base(call, &as, slot, out);
     // The innermost value that is wrong, not what holds it.
-    bool went_in = (sb_is_sequence(type) && slot->kind == SB_JSON_ARRAY) ||
-                   (type->kind == SB_STRUCT && slot->kind == SB_JSON_OBJECT);
+    bool object = type->kind == SB_STRUCT || type->kind == SB_MAP;
+    bool went_in = object ? slot->kind == SB_JSON_OBJECT
+                          : sb_is_sequence(type) && slot->kind == SB_JSON_ARRAY;
     if (status && !went_in) {
         call->detail = (SbStr){slot->ptr, slot->len};
     }

@@ -83,7 +83,7 @@ int32_t sb_compare(const SbType *type, const void *a, const void *b) {
         COMPARE(SbDecimal);
     case SB_STR: case SB_BYTES: case SB_JSON:
         return sb_compare_bytes(*(const SbStr *)a, *(const SbStr *)b);
-    case SB_LIST: case SB_TENSOR: return compare_lists(type->elem, a, b);
+    case SB_LIST: case SB_TENSOR: case SB_MAP: return compare_lists(type->elem, a, b);
     case SB_STRUCT: return compare_structs(type, a, b);
     }
     __builtin_trap();
@@ -143,7 +143,7 @@ uint64_t sb_hash_value(uint64_t hash, const SbType *type, const void *value) {
         const SbStr *text = value;
         return sb_hash_bytes(hash, text->ptr, text->len);
     }
-    case SB_LIST: case SB_TENSOR: return hash_list(hash, type->elem, value);
+    case SB_LIST: case SB_TENSOR: case SB_MAP: return hash_list(hash, type->elem, value);
     case SB_STRUCT:
         for (uint32_t i = 0; i < type->field_count; i++) {
             const SbField *field = &type->fields[i];

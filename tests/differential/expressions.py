@@ -32,7 +32,24 @@ def kind_of(text):
     """The kind a declaration says, and whether it may be null."""
     nullable = text.endswith("?")
     text = text.rstrip("?")
-    return (("list", kind_of(text[1:-1])[0], False) if text.startswith("[") else text), nullable
+    if text.startswith("["):
+        return ("list", kind_of(text[1:-1])[0], False), nullable
+    if text.startswith("{str: "):
+        return ("map", kind_of(text[6:-1])[0], False), nullable
+    if text.startswith("{"):
+        return ("struct", tuple((name, kind_of(of)[0], False) for name, of in params_of(text[1:-1]))), nullable
+    return text, nullable
+
+
+def params_of(text):
+    """Names and types of `a: T, b: {str: T}`."""
+    parts, depth, begin = [], 0, 0
+    for i, c in enumerate(text + ","):
+        depth += (c in "[{") - (c in "]}")
+        if c == "," and not depth:
+            parts.append(text[begin:i].strip().split(": ", 1))
+            begin = i + 1
+    return parts if text else []
 
 
 def load_calls():
@@ -45,7 +62,7 @@ def load_calls():
             if not found:
                 continue
             what, name, params, result = found.groups()
-            names, params = zip(*(p.split(": ") for p in params.split(", "))) if params else ((), ())
+            names, params = zip(*params_of(params)) if params else ((), ())
             call = Call(name, params, kind_of(result))
             if name != "hold":  # It takes the time that it is given, and changes nothing.
                 calls[what].append(call)
@@ -61,16 +78,24 @@ def bind(kind, wanted):
         return None if kinds.is_tensor(wanted) else wanted
     if kind == "decimal":
         return wanted if kinds.is_scalar(wanted) and wanted.startswith("decimal") else None
-    if not kinds.is_scalar(kind) and kind[1] == "T":
-        return wanted[1] if not kinds.is_scalar(wanted) and wanted[0] == "list" and not wanted[2] else None
-    return "" if kind == wanted else None
+    if kinds.is_scalar(kind) or kinds.is_scalar(wanted) or kind[0] != wanted[0]:
+        return "" if kind == wanted else None
+    if kind[0] == "struct":
+        same = [(n, q) for n, _, q in kind[1]] == [(n, q) for n, _, q in wanted[1]]
+        found = [bind(a[1], b[1]) for a, b in zip(kind[1], wanted[1])] if same else [None]
+        return None if None in found else max(found, key=str)
+    if kind[1] == "T":
+        return wanted[1] if not wanted[2] else None
+    return bind(kind[1], wanted[1]) if kind[2] == wanted[2] else None
 
 
 def with_variable(kind, t):
-    """The kind of a list in which T stands for `t`."""
+    """The kind of a list or map in which T stands for `t`."""
     if kinds.is_scalar(kind):
         return t if kind == "T" else kind
-    return ("list", with_variable(kind[1], t), kind[2]) if kind[0] == "list" else kind
+    if kind[0] == "struct":
+        return ("struct", tuple((n, with_variable(k, t), q) for n, k, q in kind[1]))
+    return (kind[0], with_variable(kind[1], t), kind[2])
 
 
 class Expressions(lambdas.Lambdas):
@@ -120,7 +145,7 @@ class Expressions(lambdas.Lambdas):
         found += [(n, False) for n, k in self.params if k == kind]
         if found and self.chance(0.8):
             name, nullable = self.pick(found)
-            return f"({name} ?? {kinds.literal(self.random, kind)})" if nullable else name
+            return f"({name} ?? {kinds.beside(self.random, kind)})" if nullable else name
         inner = self.field(kind) or self.element(kind)
         if inner and self.chance(0.5):
             return inner

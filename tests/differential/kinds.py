@@ -1,7 +1,7 @@
 """kinds.py: the types of generated pipelines: their spelling, literals and data, good and hostile.
 
 A scalar is its name as written; a list is ("list", element, may_be_null), a struct
-("struct", ((name, kind, may_be_null), ...)), a tensor ("tensor", element, shape).
+("struct", ((name, kind, may_be_null), ...)), a map ("map", value, may_be_null), a tensor ("tensor", element, shape).
 """
 import base64
 import json
@@ -38,6 +38,8 @@ def spelling(kind, nullable=False):
         text = kind
     elif kind[0] == "list":
         text = f"[{spelling(kind[1], kind[2])}]"
+    elif kind[0] == "map":
+        text = f"{{str: {spelling(kind[1], kind[2])}}}"
     elif kind[0] == "tensor":
         text = f"{kind[1]}[{', '.join(map(str, kind[2]))}]"
     else:
@@ -55,8 +57,19 @@ def is_tensor(kind):
 
 def holds_tensor(kind):
     """It is a tensor, or has one in it."""
-    return is_tensor(kind) or kind[0] == "list" and holds_tensor(kind[1]) or \
+    return is_tensor(kind) or kind[0] in ("list", "map") and holds_tensor(kind[1]) or \
         kind[0] == "struct" and any(holds_tensor(field[1]) for field in kind[1])
+
+
+def crosses(kind):
+    """May functions over batches take it?"""
+    return kind[0] not in ("tensor", "map") and (kind[0] != "list" or crosses(kind[1])) and \
+        (kind[0] != "struct" or all(crosses(field[1]) for field in kind[1]))
+
+
+def entries_of(kind):
+    """The kind of what entries() gives of a map."""
+    return ("list", ("struct", (("key", "str", False), ("value", kind[1], kind[2]))), False)
 
 
 def tensor(random):
@@ -81,7 +94,9 @@ def nested(random, depth=2):
         return ("struct", fields)
     if roll < 0.28:
         return tensor(random)
-    return "json" if roll < 0.31 else scalar(random)
+    if depth and roll < 0.35:
+        return ("map", nested(random, depth - 1), random.random() < 0.3)
+    return "json" if roll < 0.38 else scalar(random)
 
 
 def digits_of(kind):
@@ -233,6 +248,10 @@ def json_of(random, kind, hostile=False):
         if kind[0] == "list":
             items = [json_or_null(random, kind[1], kind[2], hostile) for _ in range(random.randint(0, 4))]
             return "[" + random.choice((",", ", ")).join(items) + "]"
+        if kind[0] == "map":
+            items = [f"{json.dumps(key, ensure_ascii=random.random() < 0.3)}:{json_or_null(random, kind[1], kind[2], hostile)}"
+                     for key in map_keys(random, hostile)]
+            return "{" + random.choice((",", " , ")).join(items) + random.choice(("}", " }"))
         if is_tensor(kind):
             shape = tuple(n + random.choice((-1, 1)) if hostile and random.random() < 0.1 else n for n in kind[2])
             return in_shape(shape, lambda: json_of(random, kind[1], hostile), random.choice((",", " , ")))
@@ -243,6 +262,12 @@ def json_of(random, kind, hostile=False):
     if kind in INTEGERS or kind in FLOATS or kind.startswith("decimal") or kind in ("bool", "json"):
         return text
     return json.dumps(text, ensure_ascii=random.random() < 0.3)
+
+
+def map_keys(random, hostile):
+    """Different from each other, but now and then of hostile data."""
+    keys = [word(random, hostile) for _ in range(random.choice((0, 1, 2, 3, 5, 40)))]
+    return keys if hostile and random.random() < 0.05 else list(dict.fromkeys(keys))
 
 
 def json_or_null(random, kind, nullable, hostile=False):
@@ -268,6 +293,9 @@ def literal(random, kind):
     if not is_scalar(kind):
         if kind[0] == "list":
             return "[" + ", ".join(literal(random, kind[1]) for _ in range(random.randint(1, 3))) + "]"
+        if kind[0] == "map":
+            items = [f"{{key: {key}, value: {valued(random, kind)}}}" for key in random.sample(("\"a\"", "\"b\"", "\"é x\""), 2)]
+            return f"map_of([{', '.join(items)}])"
         if is_tensor(kind):
             return in_shape(kind[2], lambda: literal(random, kind[1]), ", ")
         return "{" + ", ".join(f"{n}: {literal(random, k)}" for n, k, _ in kind[1]) + "}"
@@ -303,6 +331,20 @@ def literal(random, kind):
     if kind == "json":
         return f"to_json({random.randint(0, 9)})"
     return quote(word(random, random.random() < 0.1))
+
+
+def valued(random, kind):
+    """A value of a map, of the type that the map says."""
+    text = literal(random, kind[1])
+    return f"(if 1 > {random.randint(0, 1)} then {text} else null)" if kind[2] else text
+
+
+def beside(random, kind):
+    """A literal in a place that says its type."""
+    if is_scalar(kind) or kind[0] != "map":
+        return literal(random, kind)
+    items = (f"{key}: {valued(random, kind)}" for key in random.sample(("a", "b", "`x y`"), random.randint(0, 2)))
+    return "{" + ", ".join(items) + "}"
 
 
 def constant(random, kind):

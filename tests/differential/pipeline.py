@@ -260,6 +260,10 @@ class Maker:
         for _ in range(self.random.randint(1, 3)):
             kind = kinds.scalar(self.random) if self.chance(0.85) else self.pick((("list", "i64", False),
                                                                                  ("list", "str", False), "json"))
+            maps = [k for _, k, _ in flow.columns if k[0] == "map" and not k[2] and not kinds.holds_tensor(k)]
+            if maps and self.chance(0.4):
+                of = self.pick(maps)
+                kind = self.pick((of, kinds.entries_of(of), ("list", of[1], False), of[1]))
             held = [k for _, k, _ in flow.columns if kinds.is_tensor(k)]
             if held and self.chance(0.4):
                 kind = self.pick(held) if self.chance(0.6) else kinds.tensor(self.random)
@@ -288,7 +292,7 @@ class Maker:
         """A call of a function in C over batches, the kind of its result, and whether that may be null."""
         roll, maker = self.random.random(), self.expressions(flow)
         used = sum(b.startswith("give") for b in self.batches)
-        known = [column for column in flow.columns if not kinds.holds_tensor(column[1])]  # Tensors do not cross.
+        known = [column for column in flow.columns if kinds.crosses(column[1])]  # Tensors do not cross.
         if roll < 0.5 and used < GIVES and known:
             column, kind, nullable = self.pick(known)
             return f"{self.batch_function(f'give{used}', kind, nullable, ' batch')}({named(column)})", kind, nullable
@@ -318,7 +322,7 @@ class Maker:
     def python_call(self, flow):
         """As `c_call`, of a function in Python."""
         roll, maker = self.random.random(), self.expressions(flow)
-        known = [column for column in flow.columns if not kinds.holds_tensor(column[1])]
+        known = [column for column in flow.columns if kinds.crosses(column[1])]
         if roll < 0.4 and known:
             column, kind, nullable = self.pick(known)
             callee, words = self.pick(tuple(PYTHON_GIVES.items()))

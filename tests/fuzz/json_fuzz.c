@@ -25,12 +25,21 @@ static const SbType type_cost = {
     .kind = SB_DECIMAL, .precision = 30, .scale = 4, .size = 32, .align = 16, NULLABLE(16)};
 static const SbType type_list = {
     .kind = SB_LIST, .size = 24, .align = 8, .elem = &type_str, NULLABLE(16)};
+static const SbField entry_fields[] = {
+    {STR("key"), &(const SbType){.kind = SB_STR, .size = 16, .align = 8}, 0},
+    {STR("value"), &type_i64, 16},
+};
+static const SbType type_entry = {
+    .kind = SB_STRUCT, .size = 24, .align = 8, .fields = entry_fields, .field_count = 2};
+static const SbType type_map = {
+    .kind = SB_MAP, .size = 24, .align = 8, .elem = &type_entry, NULLABLE(16)};
 static const SbField fields[] = {
     {STR("a"), &type_i64, 0},   {STR("x"), &type_f64, 8},   {STR("l"), &type_list, 24},
     {STR("j"), &type_json, 48}, {STR("d"), &type_date, 72}, {STR("c"), &type_cost, 80},
+    {STR("m"), &type_map, 112},
 };
 static const SbType type_row = {
-    .kind = SB_STRUCT, .size = 112, .align = 16, .fields = fields, .field_count = 6};
+    .kind = SB_STRUCT, .size = 144, .align = 16, .fields = fields, .field_count = 7};
 
 static SbCall call;
 
@@ -40,7 +49,7 @@ static void require(bool so) {
 
 // A slot as a value of the type, written and read once more: the same text.
 static void check_value(const SbType *type, const SbJsonSlot *slot) {
-    alignas(16) char value[128], again[128];
+    alignas(16) char value[160], again[160];
     if (sb_json_value(&call, (SbJsonAs){type}, slot, value)) return;
     int64_t size = sb_json_size_max(type, value);
     char *text = sb_alloc(&call, size + SB_SLACK), *copy = sb_alloc(&call, size + SB_SLACK);

@@ -1,4 +1,4 @@
-"""Functions over lists and their lambdas, judged by DuckDB."""
+"""Functions over lists and maps and their lambdas, judged by DuckDB."""
 import random
 
 import duckdb
@@ -6,7 +6,8 @@ import duckdb
 from harness import case, expect, json_lines
 
 WORDS = ["", "a", "b", "ab", "Zoë", "日本", "x y", "-", "12"]
-TYPE = "{ k: i64, xs: [i64], ns: [i64?], fs: [f64], ss: [str], ps: [{ a: i64, b: str }], xss: [[i64]] }"
+TYPE = "{ k: i64, xs: [i64], ns: [i64?], fs: [f64], ss: [str], ps: [{ a: i64, b: str }], xss: [[i64]], " \
+       "m: {str: i64}, mn: {str: i64?}?, ms: {str: { a: i64, b: str }} }"
 READ = f'read jsonl("t.jsonl") as {TYPE} | select '
 WRITE = ' | write jsonl("out.jsonl")'
 
@@ -21,12 +22,17 @@ def prepare(work, seed, count=1500):
              "ns": some(lambda: None if r.random() < 0.3 else r.randint(-9, 9)),
              "fs": some(lambda: r.randint(-64, 64) / 8), "ss": some(lambda: r.choice(WORDS)),
              "ps": some(lambda: {"a": r.randint(-9, 9), "b": r.choice(WORDS)}),
-             "xss": some(lambda: some(lambda: r.randint(-9, 9), 3), 4)} for _ in range(count)]
-    work.put("t.jsonl", json_lines(rows))
+             "xss": some(lambda: some(lambda: r.randint(-9, 9), 3), 4),
+             "m": dict((r.choice(WORDS), r.randint(-9, 9)) for _ in range(r.choice((0, 1, 2, 5, 9)))),
+             "mn": None if r.random() < 0.2 else {w: None if r.random() < 0.3 else r.randint(-9, 9) for w in WORDS[:r.randint(0, 5)]},
+             "ms": {w: {"a": r.randint(-9, 9), "b": w + "!"} for w in r.sample(WORDS, r.randint(0, 4))}} for _ in range(count)]
+    file = work.put("t.jsonl", json_lines([{"rid": i, **row} for i, row in enumerate(rows)]))
     db = duckdb.connect()
     db.execute("CREATE TABLE t (rid BIGINT, k BIGINT, xs BIGINT[], ns BIGINT[], fs DOUBLE[], ss VARCHAR[], "
-               "ps STRUCT(a BIGINT, b VARCHAR)[], xss BIGINT[][])")
-    db.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [[i, *row.values()] for i, row in enumerate(rows)])
+               "ps STRUCT(a BIGINT, b VARCHAR)[], xss BIGINT[][], m MAP(VARCHAR, BIGINT), mn MAP(VARCHAR, BIGINT), "
+               "ms MAP(VARCHAR, STRUCT(a BIGINT, b VARCHAR)))")
+    columns = ", ".join(f"{name}: '{kind}'" for name, kind, *_ in db.execute("DESCRIBE t").fetchall())
+    db.execute(f"INSERT INTO t SELECT * FROM read_json(?, format = 'newline_delimited', columns = {{{columns}}})", [str(file)])
     return rows, db
 
 
@@ -86,4 +92,30 @@ def lists_of_lists_by_duckdb(work):
         ("distinct(flatten(xss)) == distinct(flatten(map(xss, l -> l)))", "true"),
         ("sort(ns)", "list_sort(ns, 'ASC', 'NULLS LAST')"),
         ("sort_desc(flatten(xss))", "list_reverse_sort(flatten(xss))"),
+    ])
+
+
+@case
+def maps_by_duckdb(work):
+    compare(work, 5, [
+        ("len(m)", "cardinality(m)"),
+        ("keys(m)", "map_keys(m)"),
+        ("values(mn ?? {})", "coalesce(map_values(mn), [])"),
+        ("get(m, \"a\")", "m['a']"),
+        ("get(m, \"\")", "m['']"),
+        ("get(m, \"日本\") ?? k", "coalesce(m['日本'], k)"),
+        ("get(mn ?? {}, \"ab\")", "mn['ab']"),
+        ("contains(m, \"x y\")", "map_contains(m, 'x y')"),
+        ("contains(mn ?? {}, \"b\")", "coalesce(map_contains(mn, 'b'), false)"),
+        ("entries(m)", "map_entries(m)"),
+        ("map(entries(m), e -> e.key + str(e.value))", "list_transform(map_entries(m), lambda e: e.key || e.value::VARCHAR)"),
+        ("len(filter(entries(m), e -> e.value > k))", "len(list_filter(map_entries(m), lambda e: e.value > k))"),
+        ("map(entries(ms), e -> e.value.a)", "list_transform(map_values(ms), lambda v: v.a)"),
+        ("keys(map_of(filter(entries(ms), e -> e.value.a > 0)))",
+         "list_transform(list_filter(map_entries(ms), lambda e: e.value.a > 0), lambda e: e.key)"),
+        ("entries(map_of(map(distinct(ss), s -> { key: s, value: len(s) })))",
+         "list_transform(list_filter(ss, lambda s, i: list_position(ss, s) = i), lambda s: {'key': s, 'value': length(s)})"),
+        ("str(m)", "to_json(m)"),
+        ("str(mn ?? {})", "coalesce(to_json(mn), '{}')"),
+        ("str(ms)", "to_json(ms)"),
     ])
