@@ -23,14 +23,16 @@ bool takes_lambda(const AstExpr *call) {
     bool lambda = false;
     for (uint32_t i = 0; i < call->arg_count; i++)
         lambda |= call->args[i].value && call->args[i].value->kind == AST_LAMBDA;
-    bool only = !is_tensor_function(call->name.text);  // any(mask) is another function.
-    return (lambda || only) && find_lambda_fn(call->name.text);
+    const LambdaFn *fn = find_lambda_fn(call->name.text);
+    // any(mask) and sort(xs) are other functions.
+    bool only = !is_tensor_function(call->name.text) && fn && fn->op != EXPR_CALL;
+    return fn && (lambda || only);
 }
 
 Value misplaced_lambda(Checker *checker, const AstExpr *lambda) {
     Diag *diag = report(checker, DIAG_LAMBDA_PLACE, lambda->span, "a lambda is no value");
     report_label(checker, diag, lambda->span, "nothing here calls it");
-    report_fix(checker, diag, "pass it to map, filter, any, all or reduce; or declare a fn");
+    report_fix(checker, diag, "pass it to map, filter, any, all, reduce or sort; or declare a fn");
     return error_value(checker);
 }
 
@@ -268,6 +270,55 @@ static Value call_reduce(const LambdaCall *call, const Type *want) {
     return lambda_node(call, start, first, args);
 }
 
+static Value no_order(const LambdaCall *call, const Type *type) {
+    Checker *checker = call->checker;
+    const Span span = call->lambda->a->span;
+    Diag *diag = report(checker, DIAG_SORT_TYPE, span, "%s cannot be sorted by",
+                        type_say(checker, type));
+    report_label(checker, diag, span, "%s", type_say(checker, type));
+    report_fix(checker, diag, "use a part of it, or its text: str(...)");
+    return error_value(checker);
+}
+
+// The places of the elements in order of the keys.
+static Value places_of(const LambdaCall *call, Value keys) {
+    Checker *checker = call->checker;
+    bool descending = text_is(call->call->name.text, "sort_desc");
+    size_t count;
+    Text name = descending ? TEXT("argsort_desc") : TEXT("argsort");
+    const Decl *decl = declare_find(checker->input->decls, name, &count);
+    const Type *type = type_list(checker->types, kind_type(checker, TYPE_I64));
+    Expr payload = {.op = EXPR_CALL, .type = type, .span = call->call->span, .fn = &decl->fn};
+    return (Value){graph_expr(checker->graph, payload, &keys.id, 1), type};
+}
+
+static Value map_node(const LambdaCall *call, Value list, uint32_t local, Value made) {
+    const Type *type = type_list(call->checker->types, made.type);
+    ExprId args[] = {list.id, made.id};
+    Expr payload = {.op = EXPR_LIST_MAP, .type = type, .span = call->call->span, .index = local};
+    return (Value){graph_expr(call->checker->graph, payload, args, countof(args)), type};
+}
+
+// sort(xs, x -> k) is map(argsort(map(xs, x -> k)), i -> xs[i]), where no place is outside.
+static Value call_sort(const LambdaCall *call, const Type *want) {
+    Checker *checker = call->checker;
+    const Span span = call->call->span;
+    Value list = list_argument(call, want);
+    if (is_error(list.type)) return list;
+    uint32_t first = graph_locals(checker->graph, 2);
+    Scope scope = lambda_scope(call, &list.type->elem, first);
+    Value key = check_expr(checker, &scope, call->lambda->a, nullptr);
+    if (is_error(key.type)) return key;
+    if (!type_comparable(key.type, false)) return no_order(call, key.type);
+    Value places = places_of(call, map_node(call, list, first, key));
+    const Type *i64 = places.type->elem;
+    Expr local = {.op = EXPR_LOCAL, .type = i64, .span = span, .index = first + 1};
+    ExprId item[] = {list.id, graph_expr(checker->graph, local, nullptr, 0)};
+    Expr at = {.op = EXPR_INDEX, .type = list.type->elem, .span = span, .proven = true};
+    Value element = {graph_expr(checker->graph, at, item, countof(item)), at.type};
+    return map_node(call, places, first + 1, element);
+}
+
 Value call_lambda_function(Checker *checker, Scope *scope, const AstExpr *written,
                            const Type *want) {
     LambdaCall call = {.checker = checker, .scope = scope, .call = written,
@@ -281,6 +332,7 @@ Value call_lambda_function(Checker *checker, Scope *scope, const AstExpr *writte
     switch (call.fn->op) {
     case EXPR_LIST_MAP: return call_map(&call, want);
     case EXPR_LIST_REDUCE: return call_reduce(&call, want);
+    case EXPR_CALL: return call_sort(&call, want);
     default: return call_condition(&call, want);
     }
 }

@@ -13,7 +13,7 @@ enum {
 };
 
 typedef struct LambdaFn {
-    ExprOp      op;
+    ExprOp      op;            // CALL: none, the checker makes it of others.
     const char *name;
     uint32_t    args, params;  // Of the call; of its lambda.
     const char *signature, *doc, *example;

@@ -21,7 +21,7 @@ NAMES_AT_ONCE = 500   # A file keeps 1,000 diagnostics.
 SHOWN_MAX = 20
 
 ROW = "x: f64, y: f64, b: f64, a: f64?, q: f64?, n: i64, m: i64, s: str, p: str, w: bytes, c: bool, d: date, e: date, " \
-      "t: timestamp, u: timestamp, v: duration, xs: [i64], ys: [i64], ss: [str], bs: [bool], j: json, o: {k: i64}"
+      "t: timestamp, u: timestamp, v: duration, xs: [i64], ys: [i64], ss: [str], bs: [bool], j: json, o: {k: i64}, tags: {str: f64}"
 LINE = re.compile(r'^(ROW|AGG|STEP|HEAD|PARAM|NONE)\("([^"]*)", "((?:[^"\\]|\\.)*)"(?:, "((?:[^"\\]|\\.)*)")?\)$')
 
 # Statistics whose answer must be this one and no other: over n - 1 or over n, exact or not.

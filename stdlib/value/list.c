@@ -81,57 +81,83 @@ SbList sb_list_slice(const SbType *type, SbList xs, int64_t begin, int64_t count
 
 // ---- making -------------------------------------------------------------------------------------
 
-static char *copy_of(SbCall *call, const SbType *type, SbList xs) {
-    char *copy = sb_alloc(call, xs.len * (int64_t)type->elem->size);
-    if (copy && xs.len) memcpy(copy, xs.ptr, (size_t)xs.len * type->elem->size);
-    return copy;
-}
-
 typedef struct Merge {
-    const SbType *elem;
-    int32_t sign;
+    const SbType *type;
+    SbList        xs;
+    int32_t       sign;  // 1 ascending, -1 descending; nulls last.
 } Merge;
 
-static bool goes_first(const Merge *merge, const char *a, const char *b) {
-    if (!sb_is_valid(merge->elem, a) || !sb_is_valid(merge->elem, b))
-        return sb_is_valid(merge->elem, a) || !sb_is_valid(merge->elem, b);
-    return merge->sign * sb_compare(merge->elem, a, b) <= 0;
+static bool goes_first(const Merge *merge, int64_t i, int64_t k) {
+    const SbType *elem = merge->type->elem;
+    const char *a = element(merge->type, merge->xs, i), *b = element(merge->type, merge->xs, k);
+    if (!sb_is_valid(elem, a) || !sb_is_valid(elem, b))
+        return sb_is_valid(elem, a) || !sb_is_valid(elem, b);
+    return merge->sign * sb_compare(elem, a, b) <= 0;
 }
 
 // Merges the sorted runs [begin, middle) and [middle, end) of `from` into `to`.
-static void merge_runs(const Merge *merge, const char *from, char *to, const int64_t bounds[3]) {
-    int64_t size = merge->elem->size, a = bounds[0], b = bounds[1];
+static void merge_runs(const Merge *merge, const int64_t *from, int64_t *to,
+                       const int64_t bounds[3]) {
+    int64_t a = bounds[0], b = bounds[1];
     for (int64_t i = bounds[0]; i < bounds[2]; i++) {
-        bool left = a < bounds[1] && (b == bounds[2] ||
-                                      goes_first(merge, from + a * size, from + b * size));
-        memcpy(to + i * size, from + (left ? a++ : b++) * size, (size_t)size);
+        bool left = a < bounds[1] && (b == bounds[2] || goes_first(merge, from[a], from[b]));
+        to[i] = from[left ? a++ : b++];
     }
 }
 
-static int32_t sort(SbCall *call, const SbType *type, SbList xs, int32_t sign, SbList *out) {
-    Merge merge = {type->elem, sign};
-    char *from = copy_of(call, type, xs), *to = copy_of(call, type, xs);
-    if (!from || !to) return SB_FAULT_TOO_LARGE;
-    for (int64_t run = 1; run < xs.len; run *= 2) {
-        for (int64_t begin = 0; begin < xs.len; begin += 2 * run) {
-            int64_t middle = begin + run < xs.len ? begin + run : xs.len;
-            int64_t end = middle + run < xs.len ? middle + run : xs.len;
-            merge_runs(&merge, from, to, (int64_t[]){begin, middle, end});
+// The positions of the elements in order; equal ones stay as they are. nullptr: out of memory.
+static int64_t *order(SbCall *call, const Merge *merge) {
+    const int64_t len = merge->xs.len;
+    int64_t *from = sb_alloc(call, len * (int64_t)sizeof *from);
+    int64_t *to = sb_alloc(call, len * (int64_t)sizeof *to);
+    if (!from || !to) return nullptr;
+    for (int64_t i = 0; i < len; i++) from[i] = i;
+    for (int64_t run = 1; run < len; run *= 2) {
+        for (int64_t begin = 0; begin < len; begin += 2 * run) {
+            int64_t middle = begin + run < len ? begin + run : len;
+            int64_t end = middle + run < len ? middle + run : len;
+            merge_runs(merge, from, to, (int64_t[]){begin, middle, end});
         }
-        char *swap = from;
+        int64_t *swap = from;
         from = to;
         to = swap;
     }
-    *out = (SbList){from, xs.len};
+    return from;
+}
+
+static int32_t argsort(SbCall *call, const Merge *merge, SbList *out) {
+    const int64_t *places = order(call, merge);
+    *out = (SbList){places, merge->xs.len};
+    return places ? SB_OK : SB_FAULT_TOO_LARGE;
+}
+
+static int32_t sort(SbCall *call, const Merge *merge, SbList *out) {
+    const int64_t size = merge->type->elem->size, len = merge->xs.len;
+    char *copy = sb_alloc(call, len * size);
+    const SbCall before = *call;
+    const int64_t *places = copy ? order(call, merge) : nullptr;
+    if (!places) return SB_FAULT_TOO_LARGE;
+    for (int64_t i = 0; i < len; i++)
+        memcpy(copy + i * size, element(merge->type, merge->xs, places[i]), (size_t)size);
+    sb_release(call, &before);
+    *out = (SbList){copy, len};
     return SB_OK;
 }
 
 int32_t sb_list_sort(SbCall *call, const SbType *type, SbList xs, SbList *out) {
-    return sort(call, type, xs, 1, out);
+    return sort(call, &(Merge){type, xs, 1}, out);
 }
 
 int32_t sb_list_sort_desc(SbCall *call, const SbType *type, SbList xs, SbList *out) {
-    return sort(call, type, xs, -1, out);
+    return sort(call, &(Merge){type, xs, -1}, out);
+}
+
+int32_t sb_list_argsort(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    return argsort(call, &(Merge){type, xs, 1}, out);
+}
+
+int32_t sb_list_argsort_desc(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    return argsort(call, &(Merge){type, xs, -1}, out);
 }
 
 int32_t sb_list_reverse(SbCall *call, const SbType *type, SbList xs, SbList *out) {

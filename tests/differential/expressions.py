@@ -127,7 +127,7 @@ class Expressions(lambdas.Lambdas):
         elif kind[0] == "list" and kind[1] == "str" and not kind[2]:
             ways.append(lambda k, d: f"split({self.of('str', d)}, {kinds.quote(self.pick(' ,a'))})")
         if not kinds.is_scalar(kind) and kind[0] == "list" and self.level < LAMBDAS_MAX:
-            ways += [self.mapped] * 2 + [self.filtered]
+            ways += [self.mapped] * 2 + [self.filtered, self.sorted]
         way = self.pick(ways)
         return way(kind, depth - 1) if way != self.leaf else self.leaf(kind)
 

@@ -1,4 +1,4 @@
-"""lambdas.py: calls of map, filter, any, all and reduce, whose lambdas are expressions over the row and over elements."""
+"""lambdas.py: calls of map, filter, any, all, reduce and sort, whose lambdas are expressions over the row and over elements."""
 import kinds
 
 ELEMENTS = ("i64", "i64", "str", "f64", "i32", "bool", "date", "decimal(15,2)", "u8", "timestamp", "json", "bytes")
@@ -46,6 +46,12 @@ class Lambdas:
     def filtered(self, kind, depth):
         inner, (x,) = self.inside((kind[1], kind[2]))
         return f"filter({self.of(kind, depth)}, {x} -> {self.body(inner, 'bool', False, depth)})"
+
+    def sorted(self, kind, depth):
+        inner, (x,) = self.inside((kind[1], kind[2]))
+        key = self.comparable()
+        body = self.body(inner, key, self.chance(0.3), depth)
+        return f"{self.pick(('sort', 'sort_desc'))}({self.of(kind, depth)}, {x} -> {body})"
 
     def quantified(self, _, depth):
         xs, of, null = self.some_list(depth)

@@ -90,6 +90,13 @@ def lists_of_lists_by_duckdb(work):
         ("filter(xss, l -> any(l, x -> x == k))", "list_filter(xss, lambda l: list_contains(l, k))"),
         ("flatten(map(ps, p -> map(xs, x -> p.a * x)))", "flatten(list_transform(ps, lambda p: list_transform(xs, lambda x: p.a * x)))"),
         ("distinct(flatten(xss)) == distinct(flatten(map(xss, l -> l)))", "true"),
+        ("argsort(xs)", "list_transform(list_grade_up(xs), lambda i: i - 1)"),
+        ("sort(ps, p -> p.a)", "list_transform(list_sort(list_transform(ps, lambda p, i: {'a': p.a, 'i': i, 'p': p})), lambda s: s.p)"),
+        ("sort_desc(ps, p -> p.a)", "list_transform(list_sort(list_transform(ps, lambda p, i: {'a': -p.a, 'i': i, 'p': p})), lambda s: s.p)"),
+        ("sort(ss, s -> { n: len(s), s: s })", "list_transform(list_sort(list_transform(ss, lambda s: {'n': length(s), 's': s})), lambda t: t.s)"),
+        ("sort(ns, n -> n)", "list_sort(ns, 'ASC', 'NULLS LAST')"),
+        ("map(xss, l -> sort_desc(l, x -> x * k))", "list_transform(xss, lambda l: CASE WHEN k = 0 THEN l WHEN k > 0 THEN list_reverse_sort(l) "
+         "ELSE list_sort(l) END)"),
         ("sort(ns)", "list_sort(ns, 'ASC', 'NULLS LAST')"),
         ("sort_desc(flatten(xss))", "list_reverse_sort(flatten(xss))"),
     ])
