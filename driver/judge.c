@@ -101,13 +101,13 @@ static bool judge_group(Arena *arena, const ConstantText *asked, ConstantFault *
     return good;
 }
 
-static bool judge_path(SbStr path, ConstantFault *fault) {
-    int64_t at = sb_json_path_fault(path);
+static bool judge_path(SbStr path, bool many, ConstantFault *fault) {
+    int64_t at = sb_json_path_fault(path, many);
     if (at < 0) return true;
-    bool root = path.ptr[0] == '$';
-    fault->position = root ? 0 : (size_t)at;
-    fault->message = root ? TEXT("a path begins with a key; one that is $ stands in quotes")
-                          : TEXT("the path goes wrong here");
+    bool all = !many && sb_json_path_fault(path, true) < 0;
+    fault->position = (size_t)at;
+    fault->message = all ? TEXT("* stands for many values: json_all gives them")
+                         : TEXT("the path goes wrong here");
     return false;
 }
 
@@ -126,7 +126,8 @@ bool judge_constant_text(Arena *arena, const ConstantText *asked, ConstantFault 
     case DOMAIN_TIME_UNIT: return judge_unit(arena, text, false, fault);
     case DOMAIN_WHOLE_FORM: return sb_format_is_good(str, true);
     case DOMAIN_NUMBER_FORM: return sb_format_is_good(str, false);
-    case DOMAIN_JSON_PATH: return judge_path(str, fault);
+    case DOMAIN_JSON_PATH: return judge_path(str, false, fault);
+    case DOMAIN_JSON_PATHS: return judge_path(str, true, fault);
     case DOMAIN_CHARACTER: return sb_utf8_count(str.ptr, str.len) == 1;
     case DOMAIN_SOME_TEXT: return text.len > 0;
     case DOMAIN_GROUP: case DOMAIN_REPLACEMENT: return judge_group(arena, asked, fault);

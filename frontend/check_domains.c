@@ -123,8 +123,8 @@ static bool judge_text(Checker *checker, const ConstantText *asked, Span span,
     case DOMAIN_ZONE: blame_zone(checker, span, asked->text, fault); break;
     case DOMAIN_ENCODING: blame_encoding(checker, span, asked->text, fault); break;
     case DOMAIN_ALL: case DOMAIN_RANGE: case DOMAIN_FROM: case DOMAIN_SAID: case DOMAIN_WHOLE_FORM:
-    case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_CHARACTER: case DOMAIN_SOME_TEXT:
-    case DOMAIN_GROUP: case DOMAIN_REPLACEMENT: break;
+    case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_JSON_PATHS: case DOMAIN_CHARACTER:
+    case DOMAIN_SOME_TEXT: case DOMAIN_GROUP: case DOMAIN_REPLACEMENT: break;
     }
     return false;
 }
@@ -157,6 +157,7 @@ static const char *fix_of(DomainKind kind) {
         return "as in \"08.2\", \",.0\", \".1e\" or \".1%\"; `sbc doc format` has the parts";
     case DOMAIN_JSON_PATH:
         return "as in \"a.b[0]\"; quotes go round odd keys: \"a.\\\"odd key\\\"\"";
+    case DOMAIN_JSON_PATHS: return "as in \"a[*].b\"; * stands for all parts of a list or struct";
     case DOMAIN_CHARACTER: return "write one character: \"0\"";
     case DOMAIN_SOME_TEXT: return "write one character or more: \",\"";
     case DOMAIN_ALL: case DOMAIN_RANGE: case DOMAIN_FROM: case DOMAIN_SAID: case DOMAIN_PATTERN:
@@ -223,8 +224,8 @@ bool check_domain(Checker *checker, const Arguments *args, const Decl *decl, uin
     case DOMAIN_WRITE_FORM: case DOMAIN_READ_CLOCK: case DOMAIN_WRITE_CLOCK:
     case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
         return judge_constant(checker, domain->kind, judged.value.text, judged.span);
-    case DOMAIN_WHOLE_FORM: case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_CHARACTER:
-    case DOMAIN_SOME_TEXT: return judge_argument(checker, &judged, (Text){0});
+    case DOMAIN_WHOLE_FORM: case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_JSON_PATHS:
+    case DOMAIN_CHARACTER: case DOMAIN_SOME_TEXT: return judge_argument(checker, &judged, (Text){0});
     case DOMAIN_GROUP: case DOMAIN_REPLACEMENT: {
         const Expr *pattern = graph_at(checker->graph, args->values[domain->other].id);
         return judge_argument(checker, &judged, pattern->value.text);

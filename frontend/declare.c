@@ -369,6 +369,7 @@ static void read_domain(Reader *reader, Decl *decl) {
         {"whole_form", DOMAIN_WHOLE_FORM, "a format such as 08, + or x"},
         {"number_form", DOMAIN_NUMBER_FORM, "a format such as 08.2, +.1e or .0%"},
         {"json_path", DOMAIN_JSON_PATH, "a path such as a.b[0]"},
+        {"json_paths", DOMAIN_JSON_PATHS, "a path such as a[*].b"},
         {"character", DOMAIN_CHARACTER, "one character"},
         {"some_text", DOMAIN_SOME_TEXT, "a text that is not empty"},
         {"group", DOMAIN_GROUP, "a group of the pattern"},

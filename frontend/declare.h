@@ -31,6 +31,7 @@ typedef enum DomainKind {
     DOMAIN_DATE_UNIT, DOMAIN_TIME_UNIT,     // What a date, a timestamp is truncated to.
     DOMAIN_WHOLE_FORM, DOMAIN_NUMBER_FORM,  // A format of integers, of numbers.
     DOMAIN_JSON_PATH,
+    DOMAIN_JSON_PATHS,    // With * for all parts.
     DOMAIN_CHARACTER,     // One character.
     DOMAIN_SOME_TEXT,     // Not empty.
     DOMAIN_GROUP,         // The number or name of a group of the pattern `other`.

@@ -84,17 +84,28 @@ static int32_t item(SbStr json, int64_t index, SbStr *out) {
 
 // ---- paths --------------------------------------------------------------------------------------
 
+typedef enum StepKind { STEP_KEY, STEP_INDEX, STEP_ALL } StepKind;
+
 typedef struct Step {
-    bool    is_key;
-    SbStr   key;
-    int64_t index;
+    StepKind kind;
+    SbStr    key;
+    int64_t  index;
 } Step;
 
-// index = "[" ["-"] DIGIT+ "]"     After the "[".
+// Where the steps of a path begin: a $ in front of a step, or alone, is the value itself.
+static int64_t path_begin(SbStr path) {
+    bool root = path.len && path.ptr[0] == '$';
+    return root && (path.len == 1 || path.ptr[1] == '.' || path.ptr[1] == '[');
+}
+
+// index = "[" ("*" | ["-"] DIGIT+) "]"     After the "[".
 static bool read_index(SbStr path, int64_t *at, Step *step) {
-    bool minus = *at < path.len && path.ptr[*at] == '-';
+    const bool all = *at < path.len && path.ptr[*at] == '*';
+    const bool minus = *at < path.len && path.ptr[*at] == '-';
     int64_t begin = *at += minus;
-    for (step->index = 0; *at < path.len && sb_is_digit(path.ptr[*at]); ++*at)
+    *at += all;
+    step->kind = all ? STEP_ALL : STEP_INDEX;
+    for (step->index = 0; !all && *at < path.len && sb_is_digit(path.ptr[*at]); ++*at)
         if (step->index < INT32_MAX) step->index = step->index * 10 + (path.ptr[*at] - '0');
     if (minus) step->index = -step->index;
     if (*at == begin || *at == path.len || path.ptr[*at] != ']') return false;
@@ -102,15 +113,14 @@ static bool read_index(SbStr path, int64_t *at, Step *step) {
     return true;
 }
 
-// step = index | key | '"' any text but '"' '"'     Keys are parted by ".".
+// step = index | key | "*" | '"' any text but '"' '"'     Keys are parted by ".".
 static bool read_step(SbStr path, int64_t *at, Step *step) {
     bool dot = path.ptr[*at] == '.' && *at > 0, first = *at == 0;
     *at += dot;
-    *step = (Step){.is_key = true};
+    *step = (Step){.kind = STEP_KEY};
     if (*at == path.len) return false;
     if (path.ptr[*at] == '[') {
         ++*at;
-        step->is_key = false;
         return !dot && read_index(path, at, step);
     }
     if (!dot && !first) return false;
@@ -120,36 +130,63 @@ static bool read_step(SbStr path, int64_t *at, Step *step) {
                                      : path.ptr[*at] != '.' && path.ptr[*at] != '['))
         ++*at;
     step->key = (SbStr){path.ptr + begin, *at - begin};
-    // The root of other languages: nearly always meant as that, and then no key.
-    bool root = first && step->key.len == 1 && step->key.ptr[0] == '$';
-    if (!quoted) return step->key.len > 0 && !root;
-    return (*at)++ < path.len;
+    if (quoted) return (*at)++ < path.len;
+    if (step->key.len == 1 && step->key.ptr[0] == '*') step->kind = STEP_ALL;
+    return step->key.len > 0;
 }
 
-int64_t sb_json_path_fault(SbStr path) {
-    for (int64_t at = 0; at < path.len;) {
+int64_t sb_json_path_fault(SbStr path, bool many) {
+    for (int64_t at = path_begin(path); at < path.len;) {
         Step step;
+        int64_t begin = at;
         if (!read_step(path, &at, &step)) return at;
+        if (step.kind == STEP_ALL && !many) return begin;
     }
     return -1;
 }
 
+// Without white space around it.
+static SbStr trimmed(SbStr json) {
+    const char *end = json.ptr + json.len, *begin = sb_json_space(json.ptr, end);
+    while (end > begin && (end[-1] == ' ' || (end[-1] >= '\t' && end[-1] <= '\r'))) end--;
+    return (SbStr){begin, end - begin};
+}
+
 static int32_t find(SbCall *call, SbStr json, SbStr path, SbStr *out) {
     bool found = true;
-    for (int64_t at = 0; at < path.len;) {
+    for (int64_t at = path_begin(path); at < path.len;) {
         Step step;
-        if (!read_step(path, &at, &step)) return SB_FAULT_BAD_ARGUMENT;
+        if (!read_step(path, &at, &step) || step.kind == STEP_ALL) return SB_FAULT_BAD_ARGUMENT;
         if (!found) continue;  // The rest of the path is checked all the same.
-        int32_t status = step.is_key ? member(call, json, step.key, &json)
-                                     : item(json, step.index, &json);
+        int32_t status = step.kind == STEP_KEY ? member(call, json, step.key, &json)
+                                               : item(json, step.index, &json);
         if (status > SB_NULL) return status;
         found = status == SB_OK;
     }
     if (!found) return SB_NULL;
-    const char *end = json.ptr + json.len, *begin = sb_json_space(json.ptr, end);
-    while (end > begin && (end[-1] == ' ' || (end[-1] >= '\t' && end[-1] <= '\r'))) end--;
-    *out = (SbStr){begin, end - begin};
-    return json.len && *begin == 'n' ? SB_NULL : SB_OK;
+    *out = trimmed(json);
+    return json.len && *out->ptr == 'n' ? SB_NULL : SB_OK;
+}
+
+// Adds what the rest of a good path leads to. As deep as the value is, at most.
+static int32_t collect(SbBuild *found, SbStr json, SbStr path, int64_t at) {
+    while (at < path.len) {
+        Step step;
+        int32_t status = SB_OK;
+        read_step(path, &at, &step);
+        if (step.kind == STEP_ALL) {
+            Walk walk;
+            if (!walk_open(&walk, json)) return SB_OK;
+            while (!status && walk_next(&walk)) status = collect(found, walk.value, path, at);
+            return status;
+        }
+        status = step.kind == STEP_KEY ? member(found->call, json, step.key, &json)
+                                       : item(json, step.index, &json);
+        if (status) return status == SB_NULL ? SB_OK : status;
+    }
+    json = trimmed(json);
+    if (json.len && *json.ptr == 'n') return SB_OK;
+    return sb_build_str(found, json) ? SB_OK : SB_FAULT_TOO_LARGE;
 }
 
 // ---- functions ----------------------------------------------------------------------------------
@@ -254,6 +291,46 @@ int32_t sb_json_items(SbCall *call, SbStr json, SbList *out) {
 
 int32_t sb_json_values(SbCall *call, SbStr json, SbList *out) {
     return children(call, json, true, out);
+}
+
+// ---- many values --------------------------------------------------------------------------------
+
+int32_t sb_json_all(SbCall *call, SbStr json, SbStr path, SbList *out) {
+    SbBuild found = {.call = call};
+    if (sb_json_path_fault(path, true) >= 0) return SB_FAULT_BAD_ARGUMENT;
+    int32_t status = collect(&found, json, path, path_begin(path));
+    if (status == SB_OK) *out = sb_build_list(&found, sizeof(SbStr));
+    return status;
+}
+
+// Each value as what the function for one gives at the path "". A value that is none is blamed.
+#define ALL_OF(T, get)                                                                            \
+    do {                                                                                          \
+        SbList found;                                                                             \
+        int32_t status = sb_json_all(call, json, path, &found);                                   \
+        if (status) return status;                                                                \
+        T *values = sb_alloc(call, found.len * (int64_t)sizeof *values);                          \
+        if (!values) return SB_FAULT_TOO_LARGE;                                                   \
+        for (int64_t i = 0; i < found.len && !status; i++)                                        \
+            status = get(call, ((const SbStr *)found.ptr)[i], SB_LITERAL(""), &values[i]);        \
+        *out = (SbList){values, found.len};                                                       \
+        return status;                                                                            \
+    } while (0)
+
+int32_t sb_json_all_str(SbCall *call, SbStr json, SbStr path, SbList *out) {
+    ALL_OF(SbStr, sb_json_get_str);
+}
+
+int32_t sb_json_all_i64(SbCall *call, SbStr json, SbStr path, SbList *out) {
+    ALL_OF(int64_t, sb_json_get_i64);
+}
+
+int32_t sb_json_all_f64(SbCall *call, SbStr json, SbStr path, SbList *out) {
+    ALL_OF(double, sb_json_get_f64);
+}
+
+int32_t sb_json_all_bool(SbCall *call, SbStr json, SbStr path, SbList *out) {
+    ALL_OF(bool, sb_json_get_bool);
 }
 
 int32_t sb_json_parse(SbCall *call, SbStr text, SbStr *out) {

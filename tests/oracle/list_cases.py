@@ -126,3 +126,16 @@ def maps_by_duckdb(work):
         ("str(mn ?? {})", "coalesce(to_json(mn), '{}')"),
         ("str(ms)", "to_json(ms)"),
     ])
+
+
+@case
+def paths_with_wildcards_by_duckdb(work):
+    compare(work, 7, [
+        ("json_all_i64(to_json(ps), \"[*].a\")", "json_extract(to_json(ps), '$[*].a')::BIGINT[]"),
+        ("json_all_str(to_json(ms), \"*.b\")", "json_extract_string(to_json(ms), '$.*.b')"),
+        ("json_all_i64(to_json(ns), \"$[*]\")", "list_filter(ns, lambda n: n IS NOT NULL)"),
+        ("json_all_i64(to_json(xss), \"[*][-1]\")", "json_extract(to_json(xss), '$[*][#-1]')::BIGINT[]"),
+        ("json_all_i64(to_json(xss), \"[*][*]\")", "flatten(xss)"),
+        ("json_all_f64(to_json(fs), \"[*]\")", "fs"),
+        ("map(json_all(to_json(ms), \"*\"), x -> str(x))", "list_transform(json_extract(to_json(ms), '$.*'), lambda x: x::VARCHAR)"),
+    ])

@@ -107,6 +107,30 @@ static void formats(void) {
                    wrong[i]);
 }
 
+static int64_t count_all(const char *json, const char *path) {
+    SbList list;
+    return sb_json_all(&call, str(json), str(path), &list) == SB_OK ? list.len : -1;
+}
+
+static void json_many(const char *text) {
+    SbList list;
+    CHECK(count_all(text, "") == 1 && count_all(text, "$") == 1 && count_all("null", "$") == 0);
+    CHECK(count_all(text, "*") == 4 && count_all(text, "[*]") == 4);
+    CHECK(count_all(text, "a.b[*]") == 5 && count_all(text, "a.*[*].*") == 1);
+    CHECK(count_all(text, "a.b[*].x") == 0 && count_all(text, "e[*]") == 0);
+    CHECK(count_all("[[1,[2]],[],[[3],[4,5]]]", "[*][*][*]") == 4);
+    CHECK(count_all("[[1,[2]],[],[[3],[4,5]]]", "[*][-1][0]") == 2);
+    CHECK(count_all(text, "a[*") == -1 && count_all(text, "[*]a") == -1);
+    CHECK(sb_json_all_f64(&call, str(" { \"p\" : [ 1 , 2.5 ,null ] } "), str("p[*]"), &list) ==
+              SB_OK && list.len == 2 && ((const double *)list.ptr)[1] == 2.5);
+    CHECK(sb_json_all_i64(&call, str("[1,2.5]"), str("[*]"), &list) == SB_FAULT_JSON_TYPE);
+    CHECK(is(call.detail, "2.5"));
+    CHECK(sb_json_all_str(&call, str("[\"\\n\",\"b\"]"), str("[*]"), &list) == SB_OK &&
+          is(((const SbStr *)list.ptr)[0], "\n") && is(((const SbStr *)list.ptr)[1], "b"));
+    CHECK(sb_json_all_bool(&call, str("{\"x\":true,\"y\":false}"), str("*"), &list) == SB_OK &&
+          list.len == 2 && ((const bool *)list.ptr)[0] && !((const bool *)list.ptr)[1]);
+}
+
 static void json_paths(void) {
     const char *text = "{\"a\":{\"b\":[1,2.5,\"x\\u00e9\\n\",true,null,{\"c "
                        "d\":\"]}\"}]},\"a\":7,\"\\u006b\":-3,\"e\":\"\"}";
@@ -133,10 +157,17 @@ static void json_paths(void) {
     CHECK(sb_json_get_bool(&call, str("\"t\""), str(""), &flag) == SB_FAULT_JSON_TYPE);
     static const char *const wrong[] = {".a",  "a.",   "a..b",  "a[",  "a[x]",
                                         "a[1", "[1]a", "a.[0]", "\"a", "[-]",
-                                        "$",   "$.a",  "$[0]"};
+                                        "$..a", "$a.", "*",    "a[*]", "a.*"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_SAYS(sb_json_get(&call, str(text), str(wrong[i]), &out) == SB_FAULT_BAD_ARGUMENT,
                    "%s", wrong[i]);
+    CHECK(sb_json_get_i64(&call, str(text), str("$.a.b[0]"), &number) == SB_OK && number == 1);
+    CHECK(sb_json_get_i64(&call, str("[4]"), str("$[0]"), &number) == SB_OK && number == 4);
+    CHECK(sb_json_get_i64(&call, str("{\"$\":5,\"*\":6}"), str("\"$\""), &number) == SB_OK &&
+          number == 5);
+    CHECK(sb_json_get_i64(&call, str("{\"$\":5,\"*\":6}"), str("$.\"*\""), &number) == SB_OK &&
+          number == 6);
+    json_many(text);
     CHECK(sb_json_len(&call, str("[ ]"), &number) == SB_OK && number == 0);
     CHECK(sb_json_len(&call, str(text), &number) == SB_OK && number == 4);
     CHECK(sb_json_len(&call, str("3"), &number) == SB_FAULT_JSON_TYPE);
