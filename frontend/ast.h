@@ -63,7 +63,7 @@ typedef enum AstExprKind {
     AST_CASE,       // case { c => a, _ => b }
     AST_ELSE,       // e else VALUE | reject | fail
     AST_LIST,       // [a, b]
-    AST_STRUCT,     // {a: x, b: y}
+    AST_STRUCT,     // {a: x, b: y}, {...r, b: y}
     AST_LAMBDA,     // x -> e, (acc, x) -> e
     AST_ERROR,      // what could not be parsed
 } AstExprKind;
@@ -79,6 +79,7 @@ typedef struct AstFrame AstFrame;
 
 typedef struct AstArg {
     Name     name;    // Empty text: positional.
+    bool     spread;  // `...value` in a struct: all of its fields. Without a name.
     AstExpr *value;
     AstExpr *where;   // `count() where P`: only on calls of aggregates; null otherwise.
     AstType *type;    // Part of the path of a `read`: `{year: i32}`, whose value is the name. Null
@@ -107,7 +108,7 @@ struct AstExpr {
     AstExpr    *a, *b, *c;   // Operands: UNARY a; BINARY a b; FIELD a; INDEX a[b]; IF a b c;
                              // IN a with list items in `args`, or b..c; ELSE a, b (VALUE);
                              // LAMBDA a.
-    AstArg     *args;        // CALL, LIST, STRUCT (named), FSTRING parts, IN list.
+    AstArg     *args;        // CALL, LIST, STRUCT (named, or a spread), FSTRING parts, IN list.
     uint32_t    arg_count;
     AstArm     *arms;        // CASE.
     uint32_t    arm_count;

@@ -61,10 +61,12 @@ static void print_expr(Tree *t, const AstExpr *e);
 
 static void print_args(Tree *t, const AstArg *args, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (args[i].name.text.len) line(t, "named", args[i].name.text);
-        if (args[i].name.text.len) t->level++;
+        bool inside = args[i].spread || args[i].name.text.len;
+        if (args[i].spread) line(t, "spread", (Text){0});
+        else if (inside) line(t, "named", args[i].name.text);
+        if (inside) t->level++;
         print_expr(t, args[i].value);
-        if (args[i].name.text.len) t->level--;
+        if (inside) t->level--;
     }
 }
 

@@ -225,7 +225,8 @@ bool check_domain(Checker *checker, const Arguments *args, const Decl *decl, uin
     case DOMAIN_DATE_UNIT: case DOMAIN_TIME_UNIT:
         return judge_constant(checker, domain->kind, judged.value.text, judged.span);
     case DOMAIN_WHOLE_FORM: case DOMAIN_NUMBER_FORM: case DOMAIN_JSON_PATH: case DOMAIN_JSON_PATHS:
-    case DOMAIN_CHARACTER: case DOMAIN_SOME_TEXT: return judge_argument(checker, &judged, (Text){0});
+    case DOMAIN_CHARACTER: case DOMAIN_SOME_TEXT:
+        return judge_argument(checker, &judged, (Text){0});
     case DOMAIN_GROUP: case DOMAIN_REPLACEMENT: {
         const Expr *pattern = graph_at(checker->graph, args->values[domain->other].id);
         return judge_argument(checker, &judged, pattern->value.text);

@@ -152,72 +152,145 @@ static Value check_list(Checker *checker, Scope *scope, const AstExpr *expr, con
     return node(checker, EXPR_LIST, type, expr->span, ids, expr->arg_count);
 }
 
-static const AstArg *struct_field(const AstExpr *expr, Text name) {
-    for (uint32_t i = 0; i < expr->arg_count; i++)
-        if (text_eq(expr->args[i].name.text, name)) return &expr->args[i];
+// A field of a struct that is made: written, or of a struct that is spread.
+typedef struct Member {
+    Name           name;
+    const AstExpr *written;  // Null: of a spread.
+    Value          value;    // Of a spread.
+} Member;
+
+typedef struct Members {
+    Member  *items;
+    size_t   count, cap;
+    bool     broken;  // Reported.
+} Members;
+
+static Member *find_member(const Members *members, Text name) {
+    for (size_t i = 0; i < members->count; i++)
+        if (text_eq(members->items[i].name.text, name)) return &members->items[i];
     return nullptr;
 }
 
-static bool check_field_names(Checker *checker, const AstExpr *expr, const Type *want) {
-    bool good = true;
-    for (uint32_t i = 0; i < expr->arg_count; i++) {
-        const Name *name = &expr->args[i].name;
-        if (struct_field(expr, name->text) != &expr->args[i]) {
-            Diag *diag = report(checker, DIAG_DUPLICATE_FIELD, name->span,
-                                "field '%.*s' stands twice in this struct", TEXT_ARG(name->text));
-            report_label(checker, diag, name->span, "the second one");
-            report_fix(checker, diag, "drop or rename one of them");
-            good = false;
-        } else if (want && type_field_find(want, name->text) < 0) {
-            Diag *diag = report(checker, DIAG_UNKNOWN_FIELD, name->span, "no field '%.*s'",
-                                TEXT_ARG(name->text));
-            report_label(checker, diag, name->span, "the struct is %s", type_say(checker, want));
-            Text *names = arena_new_array(checker->arena, Text, want->field_count + 1);
-            for (uint32_t j = 0; j < want->field_count; j++) names[j] = want->fields[j].name;
-            fix_names(checker, diag, name->text, names, want->field_count);
-            good = false;
-        }
+static void put_member(Checker *checker, Members *members, Member member) {
+    Member *there = find_member(members, member.name.text);
+    if (!there) {
+        arena_push(checker->arena, members->items, members->count, members->cap, member);
+    } else if (!there->written || !member.written) {
+        *there = member;  // What stands later counts, at the place of the first.
+    } else {
+        Diag *diag = report(checker, DIAG_DUPLICATE_FIELD, member.name.span,
+                            "field '%.*s' stands twice in this struct",
+                            TEXT_ARG(member.name.text));
+        report_label(checker, diag, member.name.span, "the second one");
+        report_fix(checker, diag, "drop or rename one of them");
+        members->broken = true;
     }
-    return good;
+}
+
+// The fields of a struct that is not null.
+static void put_spread(Checker *checker, Scope *scope, Members *members, const AstExpr *written) {
+    Value value = check_expr(checker, scope, written, nullptr);
+    const Type *type = type_base(value.type);
+    members->broken |= is_error(type);
+    if (is_error(type)) return;
+    if (type->kind != TYPE_STRUCT) {
+        Diag *diag = report(checker, DIAG_NOT_STRUCT, written->span, "%s has no fields",
+                            type_say(checker, value.type));
+        report_label(checker, diag, written->span, "%s", type_say(checker, value.type));
+        report_fix(checker, diag, type->kind == TYPE_MAP
+                                      ? "put entries together: map_of(concat(entries(...), ...))"
+                                      : "after ... comes a struct: {...r, a: 1}");
+        members->broken = true;
+        return;
+    }
+    if (value.type->nullable) value = coerce(checker, value, type, written->span);
+    for (uint32_t i = 0; i < type->field_count && !is_error(value.type); i++) {
+        const Field *field = &type->fields[i];
+        Expr payload = {.op = EXPR_FIELD, .type = field->type, .span = written->span, .index = i};
+        Value part = {graph_expr(checker->graph, payload, &value.id, 1), field->type};
+        put_member(checker, members, (Member){{field->name, written->span}, nullptr, part});
+    }
+    members->broken |= is_error(value.type);
+}
+
+static Members struct_members(Checker *checker, Scope *scope, const AstExpr *expr) {
+    Members members = {0};
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        const AstArg *arg = &expr->args[i];
+        if (arg->spread) put_spread(checker, scope, &members, arg->value);
+        else put_member(checker, &members, (Member){arg->name, arg->value, {0}});
+    }
+    return members;
+}
+
+static void unknown_member(Checker *checker, Name name, const Type *want) {
+    Diag *diag = report(checker, DIAG_UNKNOWN_FIELD, name.span, "no field '%.*s'",
+                        TEXT_ARG(name.text));
+    report_label(checker, diag, name.span, "the struct is %s", type_say(checker, want));
+    Text *names = arena_new_array(checker->arena, Text, want->field_count + 1);
+    for (uint32_t j = 0; j < want->field_count; j++) names[j] = want->fields[j].name;
+    fix_names(checker, diag, name.text, names, want->field_count);
+}
+
+// The value of a field where a type is wanted.
+static Value member_as(Checker *checker, Scope *scope, const Member *member, const Type *want) {
+    if (member->written) return check_as(checker, scope, member->written, want);
+    const Type *found = member->value.type;
+    const bool null = found->nullable && !want->nullable;
+    if (type_holds(type_base(want), type_base(found)) && !null)
+        return coerce(checker, member->value, want, member->name.span);
+    Diag *diag = report(checker, null ? DIAG_NULLABLE : DIAG_TYPE_MISMATCH, member->name.span,
+                        "field '%.*s' is %s, expected %s", TEXT_ARG(member->name.text),
+                        type_say(checker, found), type_say(checker, want));
+    report_label(checker, diag, member->name.span, "of this struct");
+    report_fix(checker, diag, "write the field as well: {...r, %.*s: ...}",
+               TEXT_ARG(member->name.text));
+    return error_value(checker);
 }
 
 // A struct where a struct type is wanted: fields in its order, absent ones null.
 static Value struct_as(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
     ExprId *ids = arena_new_array(checker->arena, ExprId, want->field_count + 1);
-    bool broken = !check_field_names(checker, expr, want);
+    Members members = struct_members(checker, scope, expr);
+    const bool lost = members.broken;
+    for (size_t i = 0; i < members.count; i++) {
+        if (type_field_find(want, members.items[i].name.text) >= 0) continue;
+        unknown_member(checker, members.items[i].name, want);
+        members.broken = true;
+    }
     for (uint32_t i = 0; i < want->field_count; i++) {
         const Field *field = &want->fields[i];
-        const AstArg *arg = struct_field(expr, field->name);
+        const Member *member = find_member(&members, field->name);
         Value value = error_value(checker);
-        if (arg) value = check_as(checker, scope, arg->value, field->type);
+        if (member) value = member_as(checker, scope, member, field->type);
         else if (field->type->nullable) value = null_value(checker, field->type, expr->span);
-        else {
+        else if (!lost) {
             Diag *diag = report(checker, DIAG_MISSING_FIELD, expr->span, "field '%.*s' is missing",
                                 TEXT_ARG(field->name));
             report_label(checker, diag, expr->span, "%s is expected", type_say(checker, want));
             report_fix(checker, diag, "add %.*s: ...", TEXT_ARG(field->name));
         }
-        broken |= is_error(value.type);
+        members.broken |= is_error(value.type);
         ids[i] = value.id;
     }
-    if (broken) return error_value(checker);
+    if (members.broken) return error_value(checker);
     return node(checker, EXPR_STRUCT, want, expr->span, ids, want->field_count);
 }
 
 // A map where a map is wanted: each name is a key.
 static Value map_as(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
-    ExprId *entries = arena_new_array(checker->arena, ExprId, expr->arg_count + 1);
-    bool broken = !check_field_names(checker, expr, nullptr);
-    for (uint32_t i = 0; i < expr->arg_count; i++) {
-        const AstArg *arg = &expr->args[i];
-        Value key = str_value(checker, arg->name.text, arg->name.span);
-        Value value = check_as(checker, scope, arg->value, type_map_value(want));
-        Value entry = node2(checker, EXPR_STRUCT, want->elem, arg->value->span, key, value);
-        broken |= is_error(value.type);
+    Members members = struct_members(checker, scope, expr);
+    ExprId *entries = arena_new_array(checker->arena, ExprId, members.count + 1);
+    for (size_t i = 0; i < members.count; i++) {
+        const Member *member = &members.items[i];
+        Value key = str_value(checker, member->name.text, member->name.span);
+        Value value = member_as(checker, scope, member, type_map_value(want));
+        Value entry = node2(checker, EXPR_STRUCT, want->elem, member->name.span, key, value);
+        members.broken |= is_error(value.type);
         entries[i] = entry.id;
     }
-    if (broken) return error_value(checker);
-    return node(checker, EXPR_LIST, want, expr->span, entries, expr->arg_count);
+    if (members.broken) return error_value(checker);
+    return node(checker, EXPR_LIST, want, expr->span, entries, (uint32_t)members.count);
 }
 
 static Value check_struct(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
@@ -225,25 +298,27 @@ static Value check_struct(Checker *checker, Scope *scope, const AstExpr *expr, c
         return map_as(checker, scope, expr, type_base(want));
     if (want && type_base(want)->kind == TYPE_STRUCT)
         return struct_as(checker, scope, expr, type_base(want));
-    Field *fields = arena_new_array(checker->arena, Field, expr->arg_count + 1);
-    ExprId *ids = arena_new_array(checker->arena, ExprId, expr->arg_count + 1);
-    bool broken = !check_field_names(checker, expr, nullptr);
-    for (uint32_t i = 0; i < expr->arg_count; i++) {
-        const AstArg *arg = &expr->args[i];
-        Value value = check_expr(checker, scope, arg->value, nullptr);
+    Members members = struct_members(checker, scope, expr);
+    Field *fields = arena_new_array(checker->arena, Field, members.count + 1);
+    ExprId *ids = arena_new_array(checker->arena, ExprId, members.count + 1);
+    for (size_t i = 0; i < members.count; i++) {
+        const Member *member = &members.items[i];
+        Value value = member->written ? check_expr(checker, scope, member->written, nullptr)
+                                      : member->value;
         if (is_null(value.type)) {
-            Diag *diag = report(checker, DIAG_NULL_TYPE, arg->value->span, "null of which type?");
-            report_label(checker, diag, arg->value->span, "nothing says the type of this field");
+            Span span = member->written->span;
+            Diag *diag = report(checker, DIAG_NULL_TYPE, span, "null of which type?");
+            report_label(checker, diag, span, "nothing says the type of this field");
             report_fix(checker, diag, "put the struct where its type is known");
             value = error_value(checker);
         }
-        broken |= is_error(value.type);
-        fields[i] = (Field){arg->name.text, value.type};
+        members.broken |= is_error(value.type);
+        fields[i] = (Field){member->name.text, value.type};
         ids[i] = value.id;
     }
-    if (broken) return error_value(checker);
-    const Type *type = type_struct(checker->types, fields, expr->arg_count);
-    return node(checker, EXPR_STRUCT, type, expr->span, ids, expr->arg_count);
+    if (members.broken) return error_value(checker);
+    const Type *type = type_struct(checker->types, fields, (uint32_t)members.count);
+    return node(checker, EXPR_STRUCT, type, expr->span, ids, (uint32_t)members.count);
 }
 
 Value fstring_part(Checker *checker, Scope *scope, const AstExpr *part) {

@@ -11,6 +11,7 @@ static bool is_table(Checker *checker, const AstExpr *table) {
         const AstExpr *row = table->args[i].value;
         if (!row || row->kind == AST_ERROR) return false;
         good = row->kind == AST_STRUCT;
+        for (uint32_t k = 0; good && k < row->arg_count; k++) good = !row->args[k].spread;
         if (!good) span = row->span;
     }
     if (good) return true;

@@ -75,7 +75,8 @@ static void emit_arg(Page *page, const void *item) {
 
 static void emit_member(Page *page, const void *item) {
     const AstArg *arg = item;
-    page_put_label(page, arg->name);
+    if (arg->spread) page_put(page, "...");
+    else page_put_label(page, arg->name);
     format_expr(page, arg->value);
 }
 

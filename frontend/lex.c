@@ -285,6 +285,7 @@ typedef struct Sign {
 
 // Longer signs stand before those that they begin with.
 static const Sign signs[] = {
+    {"...", TOKEN_SPREAD},
     {"===", TOKEN_FOREIGN_EQ},
     {"!==", TOKEN_FOREIGN_NE},
     {"==", TOKEN_EQ},
@@ -326,11 +327,19 @@ static const Sign signs[] = {
     {"&", TOKEN_FOREIGN_AND},
 };
 
+// After an operand `...` is a range that is written wrongly.
+static bool begins_member(const Lexer *l) {
+    const size_t count = l->out.count;
+    const TokenKind before = count ? l->out.items[count - 1].kind : TOKEN_END;
+    return before == TOKEN_OPEN_BRACE || before == TOKEN_COMMA;
+}
+
 static bool lex_sign(Lexer *l) {
     Text rest = {l->text.at + l->at, l->end - l->at};
     for (size_t i = 0; i < countof(signs); i++) {
         Text sign = text_of(signs[i].text);
         if (!text_starts(rest, sign)) continue;
+        if (signs[i].kind == TOKEN_SPREAD && !begins_member(l)) continue;
         push(l, signs[i].kind, l->at, l->at + (uint32_t)sign.len);
         return true;
     }

@@ -14,7 +14,8 @@
     X(FSTRING, "a string")                                                                        \
     X(OPEN_PAREN, "`(`") X(CLOSE_PAREN, "`)`") X(OPEN_SQUARE, "`[`") X(CLOSE_SQUARE, "`]`")       \
     X(OPEN_BRACE, "`{`") X(CLOSE_BRACE, "`}`")                                                    \
-    X(COMMA, "`,`") X(COLON, "`:`") X(DOT, "`.`") X(RANGE, "`..`") X(PIPE, "`|`")                 \
+    X(COMMA, "`,`") X(COLON, "`:`") X(DOT, "`.`") X(RANGE, "`..`") X(SPREAD, "`...`")             \
+    X(PIPE, "`|`")                                                                                \
     X(ASSIGN, "`=`") X(ARROW, "`->`") X(FAT_ARROW, "`=>`") X(QUESTION, "`?`")                     \
     X(EQ, "`==`") X(NE, "`!=`") X(LT, "`<`") X(LE, "`<=`") X(GT, "`>`") X(GE, "`>=`")             \
     X(PLUS, "`+`") X(MINUS, "`-`") X(STAR, "`*`") X(SLASH, "`/`") X(SLASHES, "`//`")              \

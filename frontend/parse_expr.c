@@ -91,9 +91,11 @@ static AstExpr *parse_list(Parser *p) {
 
 AstExpr *parse_table(Parser *p) { return parse_list(p); }
 
-// member = NAME ":" handled
+// member = NAME ":" handled | "..." handled
 static AstArg parse_member(Parser *p) {
-    AstArg arg = {0};
+    AstArg arg = {.spread = parser_skip(p, TOKEN_SPREAD)};
+    if (arg.spread) arg.value = parse_handled(p);
+    if (arg.spread) return arg;
     if (parser_at(p, TOKEN_STRING) && parser_ahead(p, 1, TOKEN_COLON)) {
         Token key = parser_take(p);
         arg.name = (Name){lex_string(&p->in, key), parser_span(p, key)};

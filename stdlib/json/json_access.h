@@ -1,10 +1,10 @@
 // JSON access: looking into a value of type json, whose grammar was checked when it was made.
 //
 // A path is keys and positions: "address.lines[0]", "[2].id", `"odd key".x`; "" is the value
-// itself. A $ in front stands for that too: "$.address"; a key of that name has to be quoted. So has
-// a key *. For functions of many values "[*]" and "*" are all parts of a list or struct. A negative position counts from the end. Of equal keys
-// the first counts. What is not there, and null, is null; a value of another kind is
-// SB_FAULT_JSON_TYPE, a wrong path SB_FAULT_BAD_ARGUMENT.
+// itself. A $ in front stands for that too: "$.address". Keys that are $ or * have to be quoted.
+// For functions of many values "[*]" and "*" are all parts of a list or struct. A negative position
+// counts from the end. Of equal keys the first counts. What is not there, and null, is null. A
+// value of another kind is SB_FAULT_JSON_TYPE, a wrong path SB_FAULT_BAD_ARGUMENT.
 #ifndef SBC_STDLIB_JSON_ACCESS_H
 #define SBC_STDLIB_JSON_ACCESS_H
 

@@ -128,6 +128,8 @@ class Expressions(lambdas.Lambdas):
             ways.append(lambda k, d: f"split({self.of('str', d)}, {kinds.quote(self.pick(' ,a'))})")
         if not kinds.is_scalar(kind) and kind[0] == "list" and self.level < LAMBDAS_MAX:
             ways += [self.mapped] * 2 + [self.filtered, self.sorted]
+        if kind[0] == "struct":
+            ways += [self.spread] * 2
         way = self.pick(ways)
         return way(kind, depth - 1) if way != self.leaf else self.leaf(kind)
 
@@ -150,6 +152,15 @@ class Expressions(lambdas.Lambdas):
         if inner and self.chance(0.5):
             return inner
         return kinds.literal(self.random, kind)
+
+    def spread(self, kind, depth):
+        """A column of the kind, with some fields replaced by others of their types."""
+        found = [n for n, k, q in self.columns if k == kind and not q]
+        fields = [(n, k) for n, k, q in kind[1] if not q and not kinds.holds_tensor(k)]
+        if not found:
+            return self.leaf(kind)
+        items = [f"{n}: {self.of(k, depth)}" for n, k in fields if self.chance(0.5)]
+        return f"{{ {', '.join([f'...{self.pick(found)}', *items])} }}"
 
     def field(self, kind):
         """A part of a struct column."""

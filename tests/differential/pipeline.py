@@ -264,6 +264,9 @@ class Maker:
             if maps and self.chance(0.4):
                 of = self.pick(maps)
                 kind = self.pick((of, kinds.entries_of(of), ("list", of[1], False), of[1]))
+            structs = [k for _, k, _ in flow.columns if k[0] == "struct" and not kinds.holds_tensor(k)]
+            if structs and self.chance(0.3):
+                kind = self.pick(structs)
             held = [k for _, k, _ in flow.columns if kinds.is_tensor(k)]
             if held and self.chance(0.4):
                 kind = self.pick(held) if self.chance(0.6) else kinds.tensor(self.random)
