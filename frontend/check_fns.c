@@ -148,7 +148,7 @@ static bool is_carried(const Type *type, Carrier by) {
     if (is_error(base)) return true;
     if (type_is_half(base)) return base->kind == TYPE_F16 && by == BY_ARROW;
     if (by == BY_VALUE) return base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL;
-    if (base->kind == TYPE_LIST) return is_carried(base->elem, by);
+    if (base->kind == TYPE_LIST || base->kind == TYPE_MAP) return is_carried(base->elem, by);
     for (uint32_t i = 0; base->kind == TYPE_STRUCT && i < base->field_count; i++)
         if (!is_carried(base->fields[i].type, by)) return false;
     return base->kind <= TYPE_STRUCT;

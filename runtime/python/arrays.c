@@ -8,11 +8,11 @@ enum : int64_t { WORD = sizeof(int64_t) };
 // ---- forms --------------------------------------------------------------------------------------
 
 static const SbType *child_type(const SbType *type, uint32_t i) {
-    return type->kind == SB_LIST ? type->elem : type->fields[i].type;
+    return sb_is_sequence(type) ? type->elem : type->fields[i].type;
 }
 
 static uint32_t child_count(const SbType *type) {
-    return type->kind == SB_LIST ? 1 : type->kind == SB_STRUCT ? type->field_count : 0;
+    return sb_is_sequence(type) ? 1 : type->kind == SB_STRUCT ? type->field_count : 0;
 }
 
 static bool is_text(const SbType *type) {
@@ -30,7 +30,7 @@ static int64_t buffer_bytes(const SbType *type, int64_t i, int64_t count, int64_
     if (i == 0) return bits_bytes(count);
     if (i == 2) return end;
     if (type->kind == SB_BOOL) return bits_bytes(count);
-    if (is_text(type) || type->kind == SB_LIST) return (count + 1) * (int64_t)sizeof(int32_t);
+    if (is_text(type) || sb_is_sequence(type)) return (count + 1) * (int64_t)sizeof(int32_t);
     if (type->kind == SB_DECIMAL) return count * 16;
     return count * sb_base_size(type);
 }

@@ -44,7 +44,7 @@ CODES = {"c": "b", "s": "h", "i": "i", "l": "q", "C": "B", "S": "H", "I": "I", "
          "f": "f", "g": "d", "tdD": "i", "tDu": "q"}
 NAMES = {"b": "bool", "c": "i8", "s": "i16", "i": "i32", "l": "i64", "C": "u8", "S": "u16",
          "I": "u32", "L": "u64", "f": "f32", "g": "f64", "u": "str", "z": "bytes",
-         "tdD": "date", "tDu": "duration", "+l": "list", "+s": "struct"}
+         "tdD": "date", "tDu": "duration"}
 UNITS = {"s": 1, "m": 1_000, "u": 1_000_000, "n": 1_000_000_000}
 
 
@@ -57,7 +57,7 @@ class Type:
         if format.startswith("d:"):
             self.precision, self.scale = map(int, format[2:].split(","))
         self.kind = ("fixed" if self.code else "decimal" if self.precision else
-                     {"b": "bits", "u": "text", "z": "text", "+l": "list"}.get(format, "struct"))
+                     {"b": "bits", "u": "text", "z": "text", "+l": "list", "+m": "list"}.get(format, "struct"))
         self.convert = converter(self)
 
     def say(self):
@@ -65,6 +65,8 @@ class Type:
             return "decimal(%d, %d)" % (self.precision, self.scale)
         if self.format.startswith("ts"):
             return "timestamp[%s]" % {"s": "s", "m": "ms", "u": "us", "n": "ns"}[self.format[2]]
+        if self.format == "+m":
+            return "{str: %s}" % self.children[0].children[1].say()
         if self.kind == "list":
             return "[%s]" % self.children[0].say()
         if self.kind == "struct":
@@ -222,6 +224,23 @@ def sequence(type):
     return convert
 
 
+# A dict, or pairs of keys and values, to entries.
+def mapping(type):
+    key, value = type.children[0].children
+
+    def convert(given):
+        if isinstance(given, dict):
+            given = given.items()
+        elif isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+            refuse(type, given)
+        try:
+            pairs = [(k, v) for k, v in given]
+        except (TypeError, ValueError):
+            refuse(type, given)
+        return [[key.convert(k), convert_inside(value, v)] for k, v in pairs]
+    return convert
+
+
 # A dict, or an object with such attributes.
 def record(type):
     def convert(value):
@@ -243,7 +262,7 @@ def converter(type):
     if type.kind == "decimal":
         return exact_number(type)
     special = {"b": boolean, "f": floating, "g": floating, "u": text, "z": binary, "tdD": day,
-               "tDu": span, "+l": sequence, "+s": record}
+               "tDu": span, "+l": sequence, "+s": record, "+m": mapping}
     return special.get(type.format, whole)(type)
 
 
@@ -352,7 +371,10 @@ def base_values(column, first, count):
     base = offsets[0]
     if kind == "list":
         items = plain_values(column.children[0], base, offsets[-1] - base)
-        return [items[a - base:b - base] for a, b in ends]
+        lists = [items[a - base:b - base] for a, b in ends]
+        if type.format == "+m":
+            return [{entry["key"]: entry["value"] for entry in each} for each in lists]
+        return lists
     data = bytes(column.buffers[2][base:offsets[-1]])
     if type.format == "z":
         return [data[a - base:b - base] for a, b in ends]
@@ -503,10 +525,14 @@ def pointers(kind, children):
     return cells
 
 
-def schema_struct(type):
+# Entries of a map and their keys are never null.
+def schema_struct(type, flags=2):
     children = [schema_struct(child) for child in type.children]
+    if type.format == "+m":
+        children = [schema_struct(type.children[0], 0)]
+        children[0].children[0].contents.flags = 0
     cells = pointers(CSchema, children)
-    made = CSchema(format=type.format.encode(), name=type.name.encode(), flags=2,
+    made = CSchema(format=type.format.encode(), name=type.name.encode(), flags=flags,
                    n_children=len(children), children=cells)
     return export(made, release_schema, (cells, children))
 
@@ -632,6 +658,8 @@ def pyarrow_type(type):
     pa = pyarrow
     if type.kind == "decimal":
         return pa.decimal128(type.precision, type.scale)
+    if type.format == "+m":
+        return pa.map_(pa.string(), pyarrow_type(type.children[0].children[1]))
     if type.kind == "list":
         return pa.list_(pyarrow_type(type.children[0]))
     if type.kind == "struct":
@@ -667,6 +695,9 @@ def alike(have, want):
     for test in tests:
         if test(want):
             return test(have)
+    if is_.is_map(want):
+        return (is_.is_map(have) and alike(have.key_type, want.key_type)
+                and alike(have.item_type, want.item_type))
     if is_.is_list(want):
         some = is_.is_list(have) or is_.is_large_list(have) or is_.is_fixed_size_list(have)
         return some and alike(have.value_type, want.value_type)

@@ -3,7 +3,7 @@
 //
 //   bool b        i8 i16 i32 i64  c s i l      u8 u16 u32 u64  C S I L     f16 f32 f64  e f g
 //   str json u    bytes z         date tdD     timestamp tss: tsm: tsu: tsn: and UTC
-//   duration tDu  decimal(p,s) d:p,s           [T] +l          {a: T} +s
+//   duration tDu  decimal(p,s) d:p,s           [T] +l   {a: T} +s   {str: T} +m
 //
 // Nulls are bits of validity bitmaps, least significant first. An array without nulls may have no
 // bitmap. Offsets of texts and lists are of 32 bits.

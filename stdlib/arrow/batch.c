@@ -23,7 +23,7 @@ static int64_t bytes_elsewhere(const SbType *type, const char *value) {
     if (!sb_is_valid(type, value)) return 0;
     switch (type->kind) {
     case SB_STR: case SB_BYTES: case SB_JSON: return ((const SbStr *)(const void *)value)->len;
-    case SB_LIST: {
+    case SB_LIST: case SB_MAP: {
         const SbList *list = (const SbList *)(const void *)value;
         bytes = list->len * type->elem->size;
         for (int64_t i = 0; i < list->len && bytes < BATCH_BYTES_MAX; i++)

@@ -32,9 +32,10 @@ static const ArrowKind arrow_kinds[] = {
     [SB_DATE] = {"tdD", FORM_FIXED}, [SB_TIMESTAMP] = {nullptr, FORM_FIXED},
     [SB_DURATION] = {"tDu", FORM_FIXED},
     [SB_LIST] = {"+l", FORM_LIST}, [SB_STRUCT] = {"+s", FORM_STRUCT},
+    [SB_MAP] = {"+m", FORM_LIST},  // Of entries, as it is in memory.
 };
 
-static_assert(sizeof arrow_kinds / sizeof *arrow_kinds == SB_STRUCT + 1);
+static_assert(sizeof arrow_kinds / sizeof *arrow_kinds == SB_MAP + 1);
 
 enum { FORM_BUFFERS_MAX = 3 };
 
@@ -47,7 +48,8 @@ static inline int64_t arrow_buffers(ArrowForm form) {
 }
 
 static inline uint32_t arrow_children(const SbType *type) {
-    return type->kind == SB_LIST ? 1 : type->kind == SB_STRUCT ? type->field_count : 0;
+    if (arrow_kinds[type->kind].form == FORM_LIST) return 1;
+    return type->kind == SB_STRUCT ? type->field_count : 0;
 }
 
 static inline bool arrow_bit(const void *bits, int64_t i) {

@@ -39,8 +39,10 @@ int32_t sb_arrow_schema(SbCall *call, SbStr name, const SbType *type, struct Arr
     struct ArrowSchema *children = sb_alloc(call, (int64_t)(count * sizeof *children));
     if (!schema->children || !children) return SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < count; i++) {
-        bool list = type->kind == SB_LIST;
-        SbStr child = list ? SB_LITERAL("item") : type->fields[i].name;
+        bool list = type->kind != SB_STRUCT;
+        SbStr child = type->kind == SB_LIST  ? SB_LITERAL("item")
+                      : type->kind == SB_MAP ? SB_LITERAL("entries")
+                                             : type->fields[i].name;
         schema->children[i] = &children[i];
         int32_t status = sb_arrow_schema(call, child, list ? type->elem : type->fields[i].type,
                                          &children[i]);

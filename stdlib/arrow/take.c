@@ -4,6 +4,7 @@
 #include "stdlib/arrow/forms.h"
 #include "stdlib/json.h"
 #include "stdlib/text.h"
+#include "stdlib/value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -167,6 +168,15 @@ static bool room_for_child(const Take *take, Take *child) {
     return child->statuses && child->details;
 }
 
+// A map whose keys are not different from each other is none.
+static int32_t judge_map(const Take *take, int64_t i, SbList map) {
+    if (take->type->kind != SB_MAP || is_null(take, i)) return SB_OK;
+    int32_t status = sb_map_check(take->call, take->type, map);
+    if (status == SB_FAULT_TOO_LARGE) return status;
+    if (status) blame(take, i, SB_LITERAL("a key of a map stands twice"));
+    return SB_OK;
+}
+
 static int32_t take_list(const Take *take) {
     const SbType *elem = take->type->elem;
     const int32_t *offsets = take->array->buffers[1];
@@ -190,6 +200,7 @@ static int32_t take_list(const Take *take) {
         memcpy(take->to + i * take->stride, &list, sizeof list);
         for (int64_t k = first; k < first + list.len && !is_null(take, i); k++)
             if (child.statuses[k] > SB_NULL) blame(take, i, child.details[k]);
+        status = judge_map(take, i, list);
     }
     return status;
 }

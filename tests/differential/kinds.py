@@ -61,12 +61,6 @@ def holds_tensor(kind):
         kind[0] == "struct" and any(holds_tensor(field[1]) for field in kind[1])
 
 
-def crosses(kind):
-    """May functions over batches take it?"""
-    return kind[0] not in ("tensor", "map") and (kind[0] != "list" or crosses(kind[1])) and \
-        (kind[0] != "struct" or all(crosses(field[1]) for field in kind[1]))
-
-
 def entries_of(kind):
     """The kind of what entries() gives of a map."""
     return ("list", ("struct", (("key", "str", False), ("value", kind[1], kind[2]))), False)
