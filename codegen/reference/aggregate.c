@@ -120,6 +120,11 @@ static int32_t mean(const AggCall *call, Value *out) {
         *out = value_i64((int64_t)((number + (number < 0 ? -(count / 2) : count / 2)) / count));
         return SB_OK;
     }
+    if (call->type->kind == TYPE_DATE || call->type->kind == TYPE_TIMESTAMP) {
+        if (!big_to_i128(&sums.x, &number)) return SB_FAULT_OVERFLOW;
+        *out = value_i64((int64_t)floor_divide(number, count));
+        return SB_OK;
+    }
     double total = type_is_float(call->type) ? rounded_sum(&sums, 53)
                                              : rounded_integer_sum(&sums, call->type);
     *out = value_f64(total / (double)count);

@@ -29,8 +29,12 @@ static Adds adds(const SbWindowFn *fn) {
     case SB_U64: return ADDS_UNSIGNED;
     case SB_DECIMAL: return ADDS_DECIMAL;
     case SB_F64: return ADDS_FLOAT;
-    default: return ADDS_SIGNED;  // i64 and durations.
+    default: return ADDS_SIGNED;  // i64, dates, timestamps and durations.
     }
+}
+
+static int64_t integer_at(const SbType *type, const void *value) {
+    return type->kind == SB_DATE ? *(const int32_t *)value : *(const int64_t *)value;
 }
 
 static SbDecimal decimal_at(const SbType *type, const void *value) {
@@ -53,7 +57,7 @@ int32_t window_add(const SbWindowFn *fn, SbCall *call, void *into, const void *v
     State *state = into;
     switch (adds(fn)) {
     case ADDS_ROWS: state->rows++; return SB_OK;
-    case ADDS_SIGNED: sb_sum_i64_add(&state->integer, *(const int64_t *)value); return SB_OK;
+    case ADDS_SIGNED: sb_sum_i64_add(&state->integer, integer_at(fn->type, value)); return SB_OK;
     case ADDS_UNSIGNED: sb_sum_u64_add(&state->integer, *(const uint64_t *)value); return SB_OK;
     case ADDS_DECIMAL:
         sb_sum_decimal_add(&state->decimal, decimal_at(fn->type, value));
@@ -91,11 +95,12 @@ static int32_t end_sum(const SbWindowFn *fn, const State *state, void *out) {
 }
 
 static int32_t end_mean(const SbWindowFn *fn, SbCall *call, const State *state, void *out) {
-    bool duration = fn->type->kind == SB_DURATION;
+    uint32_t kind = fn->type->kind;
+    if (kind == SB_DATE) return sb_mean_date_end(&state->integer, out);
+    if (kind == SB_TIMESTAMP) return sb_mean_timestamp_end(&state->integer, fn->type, out);
+    if (kind == SB_DURATION) return sb_mean_duration_end(&state->integer, out);
     switch (adds(fn)) {
-    case ADDS_SIGNED:
-        return duration ? sb_mean_duration_end(&state->integer, out)
-                        : sb_mean_i64_end(&state->integer, out);
+    case ADDS_SIGNED: return sb_mean_i64_end(&state->integer, out);
     case ADDS_UNSIGNED: return sb_mean_u64_end(&state->integer, out);
     case ADDS_DECIMAL: return sb_mean_decimal_end(&state->decimal, fn->type, out);
     default: return sb_mean_f64_end(call, &state->real, out);

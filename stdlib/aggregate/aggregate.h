@@ -63,6 +63,12 @@ PLAIN(sb_mean_u64, SbIntegerSum, uint64_t)
 int32_t sb_mean_u64_end(const SbIntegerSum *state, double *out);
 PLAIN(sb_mean_duration, SbIntegerSum, int64_t)
 int32_t sb_mean_duration_end(const SbIntegerSum *state, int64_t *out);
+// The middle of all: rounded down to a day, or to the unit of the timestamps.
+PLAIN(sb_mean_date, SbIntegerSum, int32_t)
+int32_t sb_mean_date_end(const SbIntegerSum *state, int32_t *out);
+void sb_mean_timestamp_add(SbIntegerSum *state, const SbType *type, int64_t x);
+void sb_mean_timestamp_merge(SbIntegerSum *into, const SbType *type, const SbIntegerSum *from);
+int32_t sb_mean_timestamp_end(const SbIntegerSum *state, const SbType *type, int64_t *out);
 CALLED(sb_mean_f64, SbExactSum, double)
 int32_t sb_mean_f64_end(SbCall *call, const SbExactSum *state, double *out);
 void sb_mean_decimal_add(SbDecimalSum *state, const SbType *type, SbDecimal x);

@@ -69,6 +69,33 @@ int32_t sb_mean_duration_end(const SbIntegerSum *state, int64_t *out) {
     return SB_OK;
 }
 
+void sb_mean_date_add(SbIntegerSum *state, int32_t x) { sb_sum_i64_add(state, x); }
+void sb_mean_date_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
+
+int32_t sb_mean_date_end(const SbIntegerSum *state, int32_t *out) {
+    int64_t days;
+    int32_t status = sb_mean_timestamp_end(state, nullptr, &days);
+    if (status == SB_OK) *out = (int32_t)days;
+    return status;
+}
+
+void sb_mean_timestamp_add(SbIntegerSum *state, const SbType *, int64_t x) {
+    sb_sum_i64_add(state, x);
+}
+
+void sb_mean_timestamp_merge(SbIntegerSum *into, const SbType *, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
+
+int32_t sb_mean_timestamp_end(const SbIntegerSum *state, const SbType *, int64_t *out) {
+    if (state->count == 0) return SB_NULL;
+    __int128 count = (__int128)state->count;
+    *out = (int64_t)(state->total / count - (state->total % count < 0));
+    return SB_OK;
+}
+
 // ---- products of integers: a size beyond 64 bits stays beyond, for no factor but zero is below 1
 
 enum : uint32_t { PRODUCT_MINUS = 1, PRODUCT_ZERO = 2, PRODUCT_BEYOND = 4 };

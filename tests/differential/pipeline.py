@@ -584,12 +584,14 @@ class Maker:
         where = f" where {maker.of('bool', 1)}" if self.chance(0.2) else ""
         if self.chance(0.2):
             return f"count(){where}{frame}", ("i64", False)
-        k = self.pick(("i64", "i64", "f64", "f64", "str", "date", *kinds.DECIMALS[:2], "u64"))
+        k = self.pick(("i64", "i64", "f64", "f64", "str", "date", "timestamp", "timestamp[s]", "duration", *kinds.DECIMALS[:2], "u64"))
         nullable = self.chance(0.4)
         value = (maker.nullable if nullable else maker.of)(k, 1)
-        name = self.pick(("min", "max", "count") if k in ("str", "date") else ("sum", "mean", "min", "max", "count"))
+        time = k in kinds.TIMES
+        adds = () if k == "str" else ("mean",) if time and k != "duration" else ("sum", "mean")
+        name = self.pick((*adds, "min", "max", "count"))
         return f"{name}({value}){where}{frame}", {
-            "count": ("i64", False), "mean": ("f64", True),
+            "count": ("i64", False), "mean": (k if time else "f64", True),
             "sum": (f"decimal(38,{kinds.digits_of(k)[1]})" if k.startswith("decimal") else k, False),
         }.get(name, (k, True))
 

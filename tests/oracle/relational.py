@@ -208,7 +208,8 @@ def quantiles_of_times(work):
                 c = microseconds(median(n) ?? 0s), d = microseconds(quantile(n, 0.9) ?? 0s), e = epoch_us(median(t) ?? from_epoch(0)),
                 f = epoch_us(quantile(t, 0.07) ?? from_epoch(0)), g = epoch(quantile(s, 0.93) ?? timestamp_s(from_epoch(0))),
                 near = epoch_us(approx_quantile(t, 0.2) ?? from_epoch(0)), near_day = approx_quantile(d, 0.2),
-                near_time = microseconds(approx_quantile(n, 0.2) ?? 0s), none = median(t) where n > 10d }
+                near_time = microseconds(approx_quantile(n, 0.2) ?? 0s), none = median(t) where n > 10d, mean_t = epoch_us(mean(t) ?? from_epoch(0)),
+                mean_s = epoch(mean(s) ?? timestamp_s(from_epoch(0))), mean_d = mean(d) }
             | write jsonl("out.jsonl")''')
 
         def at(values, q):
@@ -225,7 +226,8 @@ def quantiles_of_times(work):
         seconds = sorted(t // 10 ** 6 for t in times)
         want = [datetime.date.fromordinal(math.floor(at(days, q))).isoformat() for q in (0.5, 0.3)]
         want += [away(at(spans, q)) for q in (0.5, 0.9)] + [math.floor(at(times, q)) for q in (0.5, 0.07)]
-        expect([want + [math.floor(at(seconds, 0.93)), None]], [got[:7] + got[10:]], about=lambda i: count)
+        means = [sum(times) // count, sum(seconds) // count, datetime.date.fromordinal(sum(days) // count).isoformat()]
+        expect([want + [math.floor(at(seconds, 0.93)), None] + means], [got[:7] + got[10:]], about=lambda i: count)
         place = math.floor(0.2 * (count - 1))
         far = 0 if count <= 1001 else (times[-1] - times[0]) / 1000
         assert abs(int(got[7]) - times[place]) <= far, (count, got[7], times[place])
