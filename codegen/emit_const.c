@@ -163,6 +163,31 @@ static Val list_items(Emit *e, const Type *elem, const Const *value) {
     return private_global(e, all, "items", 16);
 }
 
+// A number as it lies in memory.
+static void put_number(const Type *elem, const Const *value, char *to) {
+    union { double f; uint64_t u; } wide = {.u = value->u};
+    union { float f; uint32_t u; } narrow;
+    switch (elem->kind) {
+    case TYPE_F64: wide.f = value->f; break;
+    case TYPE_F32: narrow.f = (float)value->f, wide.u = narrow.u; break;
+    case TYPE_F16: wide.u = sb_f64_f16(value->f); break;
+    case TYPE_BF16: wide.u = sb_f64_bf16(value->f); break;
+    case TYPE_BOOL: wide.u = value->i != 0; break;
+    default:
+        if (type_is_signed(elem)) wide.u = (uint64_t)value->i;
+    }
+    memcpy(to, &wide.u, type_size(elem));
+}
+
+// The elements of a tensor. There may be a million of them.
+static Val tensor_items(Emit *e, const Type *elem, const Const *value) {
+    size_t size = type_size(elem);
+    char *bytes = arena_alloc(e->arena, value->item_count * size + 1, 1);
+    for (uint32_t i = 0; i < value->item_count; i++)
+        put_number(elem, &value->items[i], bytes + i * size);
+    return emit_bytes(e, (Text){bytes, value->item_count * size}, "elements");
+}
+
 static void base_parts(Emit *e, const Type *base, const Const *value, Parts *parts) {
     if (value->is_null) {
         part_add(e, parts, 0, LLVMConstNull(LLVMArrayType2(e->i8, type_size(base))),
@@ -171,7 +196,9 @@ static void base_parts(Emit *e, const Type *base, const Const *value, Parts *par
         part_add(e, parts, 0, emit_bytes(e, value->text, "text"), 8);
         part_add(e, parts, 8, emit_i64(e, (int64_t)value->text.len), 8);
     } else if (type_is_sequence(base)) {
-        part_add(e, parts, 0, list_items(e, base->elem, value), 8);
+        Val items = base->kind == TYPE_TENSOR ? tensor_items(e, base->elem, value)
+                                              : list_items(e, base->elem, value);
+        part_add(e, parts, 0, items, 8);
         part_add(e, parts, 8, emit_i64(e, value->item_count), 8);
     } else if (base->kind == TYPE_STRUCT) {
         for (uint32_t i = 0; i < base->field_count; i++) {

@@ -46,6 +46,12 @@ static void add_sources(const Session *s, TextBuf *parts) {
     }
 }
 
+// What the program has of files.
+static void add_loaded(const Session *s, TextBuf *parts) {
+    for (size_t i = 0; i < s->program->loaded_count; i++)
+        cache_key_add(parts, "loaded", s->program->loaded[i]);
+}
+
 static void add_program(const Session *s, TextBuf *parts, unsigned levels) {
     cache_key_add(parts, "name", text_of(s->name));
     cache_key_add(parts, "options",
@@ -55,6 +61,7 @@ static void add_program(const Session *s, TextBuf *parts, unsigned levels) {
         cache_key_add(parts, "file", s->sources->files[i].path);
         cache_key_add(parts, "text", s->sources->files[i].text);
     }
+    add_loaded(s, parts);
     add_sources(s, parts);
 }
 
@@ -98,6 +105,7 @@ static const char *source_hash(const Session *s) {
     TextBuf parts = {0};
     for (size_t i = 0; i < s->sources->file_count; i++)
         cache_key_add(&parts, "text", s->sources->files[i].text);
+    add_loaded(s, &parts);
     const char *hash = cache_key(s->arena, &parts);
     text_buf_free(&parts);
     return hash;

@@ -3,6 +3,7 @@
 #include "codegen/reference/reference.h"
 #include "driver/infer.h"
 #include "driver/judge.h"
+#include "driver/load.h"
 #include "driver/read_graph.h"
 #include "frontend/parse.h"
 #include "ir/pass.h"
@@ -55,7 +56,7 @@ void session_check(Session *s, CheckAs as) {
     }
     CheckInput input = {.arena = s->arena, .types = s->types, .sources = s->sources,
                         .diags = s->diags, .infer = infer_first_file, .infer_self = s->arena,
-                        .judge = judge_constant_text,
+                        .judge = judge_constant_text, .load = load_tensor,
                         .want_tests = as.want_tests, .table_sink = as.table_sink,
                         .decls = declare_stdlib(s->arena, s->types, s->diags)};
     s->program = check_program(&input, s->file);

@@ -31,6 +31,9 @@ typedef struct ConstantFault {
 // True: the constant is good. The driver supplies it; the library's C is not below frontend/.
 typedef bool JudgeFn(Arena *arena, const ConstantText *asked, ConstantFault *fault);
 
+// False: out->wrong. The driver supplies it.
+typedef bool LoadFn(Arena *arena, TypeTable *types, Text path, FileTensor *out);
+
 typedef struct TestRows {    // `given` or `expect` of a test block.
     bool   expect;
     OpId   flow;             // The operator whose output rows these replace, or are compared with.
@@ -56,6 +59,7 @@ typedef struct CheckInput {
     InferFn    *infer;        // Null: a source without `as` is an error.
     void       *infer_self;
     JudgeFn    *judge;        // Null: constant texts are taken as they are.
+    LoadFn     *load;         // Null: no file is one.
     bool        want_tests;   // Build the graph of every `let`, used or not, and the tests.
     bool        table_sink;   // `run -e`: a flow without `write` gets a CSV sink to "-".
 } CheckInput;
@@ -77,6 +81,8 @@ typedef struct Program {
     size_t     test_count;
     ExternFn  *externs;
     size_t     extern_count, extern_cap;
+    Text      *loaded;        // The bytes of files that are constants.
+    size_t     loaded_count, loaded_cap;
     OpId       table;         // The sink that `run -e` added; OP_NONE: none.
 } Program;
 

@@ -703,6 +703,30 @@ static Value check_matmul(const TensorCall *call) {
     return product(call, left, right, x->rank - 1, elem);
 }
 
+// ---- files --------------------------------------------------------------------------------------
+
+static Value check_load(const TensorCall *call) {
+    Checker *checker = call->checker;
+    const CheckInput *input = checker->input;
+    Program *program = checker->program;
+    Const path;
+    FileTensor loaded = {.wrong = TEXT("cannot be read here")};
+    if (call->types[0]->kind != TYPE_STR || !const_of(checker, call->args->values[0].id, &path))
+        return bad_argument(call, 0, "the path of a file, written out",
+                            "write it in quotes: load(\"weights.npy\")");
+    Text name = path_beside(checker, call->span.file, path.text);
+    if (!input->load || !input->load(checker->arena, input->types, name, &loaded)) {
+        Diag *diag = report(checker, DIAG_TENSOR_FILE, span_of(call, 0), "'%.*s' %.*s",
+                            TEXT_ARG(name), TEXT_ARG(loaded.wrong));
+        report_label(checker, diag, span_of(call, 0), "looked for beside the program");
+        report_fix(checker, diag, "name a file of numbers, as numpy.save writes it");
+        return no_value(call);
+    }
+    arena_push(checker->arena, program->loaded, program->loaded_count, program->loaded_cap,
+               loaded.bytes);
+    return const_value(checker, loaded.type, loaded.value, call->span);
+}
+
 // ---- the table ----------------------------------------------------------------------------------
 
 static const TensorRule rules[] = {

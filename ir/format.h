@@ -20,6 +20,7 @@
 #ifndef SBC_IR_FORMAT_H
 #define SBC_IR_FORMAT_H
 
+#include "ir/expr.h"
 #include "ir/type.h"
 
 typedef enum Format {
@@ -87,6 +88,16 @@ typedef struct FormatColumns {
     const char *fix;                      // What to do instead.
 } FormatColumns;
 
+enum : uint32_t { FILE_TENSOR_MAX = 1 << 20 };  // Elements.
+
+// An array that a file holds, as a constant.
+typedef struct FileTensor {
+    const Type *type;
+    Const       value;   // Its items are the elements, in C order.
+    Text        bytes;   // Of the file.
+    Text        wrong;   // Why it is none, after the path.
+} FileTensor;
+
 typedef struct FormatInfo {
     FormatName    names[3];      // After `read` and `write`; the first one is the format's own.
     FormatName    suffixes[4];   // Of file names from which `sbc schema` knows the format.
@@ -96,6 +107,8 @@ typedef struct FormatInfo {
     FormatRow     row;
     FormatColumn  fixed[3];      // FORMAT_ROW_FIXED: the columns, up to one without a name.
     const Type *(*row_of)(TypeTable *types, Text front, TextBuf *error);  // Null: error says why.
+    // Of all bytes of a file. False: out->wrong says why not. Null: the format has no arrays.
+    bool        (*tensor_of)(Arena *arena, TypeTable *types, Text bytes, FileTensor *out);
     FormatColumns read_columns, write_columns;
     FormatRecords records;
     bool          dialect;       // Values are fields between delimiters, as CsvOptions says.

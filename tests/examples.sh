@@ -19,11 +19,12 @@ of() {
         stdlib/functions.decl
 }
 
+ln -s "$PWD/examples" "$work/examples"  # Paths begin beside the program.
 of fn >"$work/functions"
-sed -n 's/^       "\(.*\)")$/\1/p' frontend/tensors.def >>"$work/functions"
+sed -n 's/^       "\(.*\)")$/\1/p' frontend/tensors.def | sed 's/\\"/"/g' >>"$work/functions"
 of agg >"$work/aggregates"
-cat "$work/functions" "$work/aggregates" >"$work/examples"
-count=$(wc -l <"$work/examples")
+cat "$work/functions" "$work/aggregates" >"$work/all"
+count=$(wc -l <"$work/all")
 {
     echo '[{row: 1}]'
     printf '| select'
@@ -56,7 +57,7 @@ judge() {
         echo "examples: $1: $count values are expected" >&2
         failed=$((failed + 1))
     fi
-    paste -d ' ' "$work/values" "$work/examples" | grep -v '^true ' >"$work/wrong"
+    paste -d ' ' "$work/values" "$work/all" | grep -v '^true ' >"$work/wrong"
     sed "s/^\([^ ]*\) /examples: $1: this is \1: /" "$work/wrong" >&2
     wrong=$(wc -l <"$work/wrong")
     failed=$((failed + wrong))

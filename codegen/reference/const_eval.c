@@ -41,15 +41,22 @@ static size_t bytes_of(const Const *value) {
 }
 
 bool reference_const_eval(void *self, const Graph *graph, ExprId expr, Const *result) {
-    enum { WORK_BYTES_MAX = 16 * FOLD_BYTES_MAX };
+    enum { WORK_FACTOR = 16 };
     (void)self;
+    // A tensor that moves or changes the elements of another one may be as large.
+    size_t most = FOLD_BYTES_MAX;
+    const Expr *node = graph_at(graph, expr);
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        size_t bytes = bytes_of(&graph_at(graph, node->args[i])->value);
+        if (bytes > most) most = bytes;
+    }
     Eval eval;
     SbMemory memory;
     if (!is_known(graph, expr) || !eval_open(&eval, graph, graph->arena)) return false;
-    sb_memory_open(&memory, WORK_BYTES_MAX);
+    sb_memory_open(&memory, (int64_t)(WORK_FACTOR * most));
     sb_scratch_charge(&eval.call, &memory);
     eval_row(&eval, nullptr, nullptr);
     int32_t status = eval_expr(&eval, expr, result);
     eval_close(&eval);
-    return status == SB_OK && bytes_of(result) <= FOLD_BYTES_MAX;
+    return status == SB_OK && bytes_of(result) <= most;
 }

@@ -242,13 +242,22 @@ static Decision decide(Graph *graph, const Expr *node) {
     return undecided;
 }
 
+// Is the constant small enough, or no larger than one that is there already?
+static bool is_small(const Graph *graph, const Expr *node) {
+    if (node->type->kind != TYPE_TENSOR) return true;
+    uint64_t most = FOLD_BYTES_MAX / sizeof(Const);
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        uint32_t count = graph_at(graph, node->args[i])->value.item_count;
+        if (count > most) most = count;
+    }
+    return type_elements(node->type) <= most;
+}
+
 // What a constant of the node's type may be computed from. Handlers, places and random numbers
 // depend on the run.
 static bool can_evaluate(const Graph *graph, const Expr *node) {
     if (!node->arg_count || node->op == EXPR_ELSE) return false;
-    if (node->type->kind == TYPE_TENSOR &&
-        type_elements(node->type) > FOLD_BYTES_MAX / sizeof(Const))
-        return false;
+    if (!is_small(graph, node)) return false;
     if (node->op == EXPR_CALL && (node->fn->traits & (FN_IMPURE | FN_RANDOM | FN_EXTERN)))
         return false;
     for (uint32_t i = 0; i < node->arg_count; i++) {

@@ -241,8 +241,8 @@ static inline bool npy_rows_good(NpyHeader *header) {
     return false;
 }
 
-// Reads the front of a file. False: header->wrong says why.
-static inline bool npy_read(const char *bytes, int64_t len, NpyHeader *header) {
+// Reads the front of a file, whatever its rows are. False: header->wrong says why.
+static inline bool npy_read_header(const char *bytes, int64_t len, NpyHeader *header) {
     *header = (NpyHeader){0};
     int64_t front = npy_front(bytes, len);
     if (front == 0 && len >= 8 && memcmp(bytes, "\x93NUMPY", 6) == 0)
@@ -264,12 +264,17 @@ static inline bool npy_read(const char *bytes, int64_t len, NpyHeader *header) {
     }
     if (good && seen == 7 && npy_take(&text, "\n") && text.at == text.end) {
         header->begin = front;
-        return npy_rows_good(header);
+        return true;
     }
     if (!header->wrong[0])
         snprintf(header->wrong, NPY_WORDS, "has a damaged header, at byte %lld",
                  (long long)(text.at - text.begin));
     return false;
+}
+
+// The same of a file whose rows are read one after the other.
+static inline bool npy_read(const char *bytes, int64_t len, NpyHeader *header) {
+    return npy_read_header(bytes, len, header) && npy_rows_good(header);
 }
 
 // Has a file of `size` bytes the values that its header says? False: header->wrong says why not.
