@@ -26,7 +26,8 @@ typedef struct Guess {
     Text     name;
     unsigned can;         // By the values that are no null words.
     unsigned can_words;   // By the null words.
-    size_t   seen, nulls; // Values that are not null; nulls.
+    size_t   seen, nulls; // Values that are not null; nulls, of members that objects lack too.
+    size_t   lacking;     // Objects without the member.
     Text     words[WORDS_MAX];
     uint32_t word_count;
     struct Guess *elem;   // LIST.
@@ -211,17 +212,23 @@ static bool see_csv(const Infer *infer, Guess *row, size_t *rows, TextBuf *error
 
 // ---- JSON lines ---------------------------------------------------------------------------------
 
+// The number of a member, or how many there are.
+static size_t field_at(const Guess *guess, Text name) {
+    size_t i = 0;
+    while (i < guess->field_count && !text_eq(guess->fields[i].name, name)) i++;
+    return i;
+}
+
 static void see_json(const Infer *infer, Guess *guess, const JsonNode *node, unsigned depth);
 
 static void see_object(const Infer *infer, Guess *guess, const JsonNode *object, unsigned depth) {
     size_t seen = guess->seen;  // Objects before this one.
     for (const JsonNode *member = object->first; member; member = member->next) {
-        size_t i = 0;
         if (!member->key.len) continue;  // No program can name it.
-        while (i < guess->field_count && !text_eq(guess->fields[i].name, member->key)) i++;
+        const size_t i = field_at(guess, member->key);
         if (i == guess->field_count) {
             Guess field = fresh(member->key);
-            field.nulls = seen;  // They did not have it.
+            field.nulls = field.lacking = seen;  // They did not have it.
             arena_push(infer->arena, guess->fields, guess->field_count, guess->field_cap, field);
         }
         see_json(infer, &guess->fields[i], member, depth + 1);
@@ -229,7 +236,9 @@ static void see_object(const Infer *infer, Guess *guess, const JsonNode *object,
     guess->seen++;
     for (size_t i = 0; i < guess->field_count; i++) {
         Guess *field = &guess->fields[i];
-        if (field->seen + field->nulls < guess->seen) field->nulls++;
+        if (field->seen + field->nulls >= guess->seen) continue;
+        field->nulls++;
+        field->lacking++;
     }
 }
 
@@ -323,6 +332,50 @@ static const Type *guess_struct(const Infer *infer, const Guess *guess) {
     return type_struct(infer->types, fields, (uint32_t)guess->field_count);
 }
 
+// Objects of many keys, each of which few of them have: the keys are data.
+static bool is_map(const Guess *guess) {
+    enum { KEYS_MIN = 20, RARE = 4 };
+    size_t members = 0;
+    for (size_t i = 0; i < guess->field_count; i++)
+        members += guess->seen - guess->fields[i].lacking;
+    return guess->field_count > KEYS_MIN && members < guess->field_count * guess->seen / RARE;
+}
+
+// What all values that both were made of may be.
+static void merge(const Infer *infer, Guess *into, const Guess *from) {
+    into->can &= from->can;
+    for (size_t i = 0; i < into->field_count; i++)
+        if (field_at(from, into->fields[i].name) == from->field_count)
+            into->fields[i].nulls += from->seen;
+    for (size_t i = 0; i < from->field_count; i++) {
+        const size_t at = field_at(into, from->fields[i].name);
+        if (at == into->field_count) {
+            Guess field = fresh(from->fields[i].name);
+            field.nulls = into->seen;
+            arena_push(infer->arena, into->fields, into->field_count, into->field_cap, field);
+        }
+        merge(infer, &into->fields[at], &from->fields[i]);
+    }
+    into->seen += from->seen;
+    into->nulls += from->nulls;
+    if (!from->elem) return;
+    if (!into->elem) {
+        into->elem = arena_new_of(infer->arena, Guess);
+        *into->elem = fresh((Text){0});
+    }
+    merge(infer, into->elem, from->elem);
+}
+
+static const Type *guess_map(const Infer *infer, const Guess *guess) {
+    Guess value = fresh((Text){0});
+    for (size_t i = 0; i < guess->field_count; i++) {
+        Guess member = guess->fields[i];
+        member.nulls -= member.lacking;
+        merge(infer, &value, &member);
+    }
+    return type_map(infer->types, guess_type(infer, &value));
+}
+
 static const Type *guess_type(const Infer *infer, const Guess *guess) {
     bool lines = is_json(infer->input->format);
     unsigned can = guess->can & guess->can_words;
@@ -332,7 +385,8 @@ static const Type *guess_type(const Infer *infer, const Guess *guess) {
         if (!(can & bit)) continue;
         if (bit == CAN_LIST && guess->elem)
             type = type_list(infer->types, guess_type(infer, guess->elem));
-        else if (bit == CAN_STRUCT && guess->field_count) type = guess_struct(infer, guess);
+        else if (bit == CAN_STRUCT && guess->field_count)
+            type = is_map(guess) ? guess_map(infer, guess) : guess_struct(infer, guess);
         else if (bit != CAN_LIST && bit != CAN_STRUCT) type = scalar_type(infer, bit);
     }
     if (!type) type = type_of(infer->types, TYPE_JSON);
@@ -387,6 +441,9 @@ bool infer_text(const InferText *input, Inferred *out, TextBuf *error) {
                         : see_csv(&infer, &row, &out->rows, error);
     if (!good) return false;
     collect_words(&infer, &row, out);
+    // A file with another header may lack any of the columns.
+    for (size_t i = 0; !objects && input->csv->missing_null && i < row.field_count; i++)
+        row.fields[i].nulls++;
     out->type = guess_struct(&infer, &row);
     return true;
 }

@@ -281,6 +281,17 @@ expect schema_gz 0 'dep:  i64?' schema f.csv.gz
 printf '{"a":1,"b":{"c":[1,2.5]}}\n{"a":null,"b":{"c":[]},"d":"2020-01-01"}\n' >j.jsonl
 expect schema_json 0 'd: date?' schema j.jsonl
 holds schema_nested grep -qF 'b: {c: [f64]},' out
+# 30 keys, each in one object of six: data. In half of them: names.
+awk 'BEGIN { for (i = 0; i < 60; i++) { printf "{\"m\":{"
+    for (k = 0; k < 5; k++) printf "%s\"k%d\":{\"n\":%s}", k ? "," : "", (i + 6 * k) % 30, k == 3 ? "null" : i
+    printf "},\"s\":{"; c = ""
+    for (k = i % 2; k < 30; k += 2) { printf "%s\"f%d\":1", c, k; c = "," }
+    print "}}" } }' >maps.jsonl
+expect schema_maps 0 'm: {str: {n: i64?}},' schema maps.jsonl
+holds schema_names grep -qF 'f29: i64?' out
+printf 'a,b\n1,x\n' >few1.csv
+printf 'b\ny\n' >few2.csv
+expect infer_missing 0 'as {a: i64?, b: str?}' run -e 'read csv("few*.csv", missing = null)'
 # What is printed means what the same `read` means without `as`.
 pasted() {
     "$sbc" schema "$1" >printed 2>err
