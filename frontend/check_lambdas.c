@@ -32,7 +32,8 @@ bool takes_lambda(const AstExpr *call) {
 Value misplaced_lambda(Checker *checker, const AstExpr *lambda) {
     Diag *diag = report(checker, DIAG_LAMBDA_PLACE, lambda->span, "a lambda is no value");
     report_label(checker, diag, lambda->span, "nothing here calls it");
-    report_fix(checker, diag, "pass it to map, filter, any, all, reduce or sort; or declare a fn");
+    report_fix(checker, diag,
+               "pass it to map, filter, any, all, reduce, sort or distinct; or declare a fn");
     return error_value(checker);
 }
 
@@ -273,19 +274,19 @@ static Value call_reduce(const LambdaCall *call, const Type *want) {
 static Value no_order(const LambdaCall *call, const Type *type) {
     Checker *checker = call->checker;
     const Span span = call->lambda->a->span;
-    Diag *diag = report(checker, DIAG_SORT_TYPE, span, "%s cannot be sorted by",
-                        type_say(checker, type));
+    bool sorts = !text_is(call->call->name.text, "distinct");
+    Diag *diag = report(checker, sorts ? DIAG_SORT_TYPE : DIAG_NOT_COMPARABLE, span, "%s %s",
+                        type_say(checker, type), sorts ? "cannot be sorted by" : "has no equality");
     report_label(checker, diag, span, "%s", type_say(checker, type));
     report_fix(checker, diag, "use a part of it, or its text: str(...)");
     return error_value(checker);
 }
 
-// The places of the elements in order of the keys.
+// The places of the elements, in order of their keys or of those that are kept.
 static Value places_of(const LambdaCall *call, Value keys) {
     Checker *checker = call->checker;
-    bool descending = text_is(call->call->name.text, "sort_desc");
     size_t count;
-    Text name = descending ? TEXT("argsort_desc") : TEXT("argsort");
+    Text name = text_format(checker->arena, "arg%s", call->fn->name);
     const Decl *decl = declare_find(checker->input->decls, name, &count);
     const Type *type = type_list(checker->types, kind_type(checker, TYPE_I64));
     Expr payload = {.op = EXPR_CALL, .type = type, .span = call->call->span, .fn = &decl->fn};
@@ -299,8 +300,9 @@ static Value map_node(const LambdaCall *call, Value list, uint32_t local, Value 
     return (Value){graph_expr(call->checker->graph, payload, args, countof(args)), type};
 }
 
-// sort(xs, x -> k) is map(argsort(map(xs, x -> k)), i -> xs[i]), where no place is outside.
-static Value call_sort(const LambdaCall *call, const Type *want) {
+// sort(xs, x -> k) is map(argsort(map(xs, x -> k)), i -> xs[i]), where no place is outside. So are
+// the other functions of this name in front of which `arg` gives one of the library.
+static Value call_by_places(const LambdaCall *call, const Type *want) {
     Checker *checker = call->checker;
     const Span span = call->call->span;
     Value list = list_argument(call, want);
@@ -332,7 +334,7 @@ Value call_lambda_function(Checker *checker, Scope *scope, const AstExpr *writte
     switch (call.fn->op) {
     case EXPR_LIST_MAP: return call_map(&call, want);
     case EXPR_LIST_REDUCE: return call_reduce(&call, want);
-    case EXPR_CALL: return call_sort(&call, want);
+    case EXPR_CALL: return call_by_places(&call, want);
     default: return call_condition(&call, want);
     }
 }

@@ -81,6 +81,13 @@ SbList sb_list_slice(const SbType *type, SbList xs, int64_t begin, int64_t count
 
 // ---- making -------------------------------------------------------------------------------------
 
+// The elements at these places, in memory that was taken before that of the places.
+static void take_places(const SbType *type, SbList xs, SbList places, char *copy) {
+    const int64_t size = type->elem->size, *place = places.ptr;
+    for (int64_t i = 0; i < places.len; i++)
+        memcpy(copy + i * size, element(type, xs, place[i]), (size_t)size);
+}
+
 typedef struct Merge {
     const SbType *type;
     SbList        xs;
@@ -137,8 +144,7 @@ static int32_t sort(SbCall *call, const Merge *merge, SbList *out) {
     const SbCall before = *call;
     const int64_t *places = copy ? order(call, merge) : nullptr;
     if (!places) return SB_FAULT_TOO_LARGE;
-    for (int64_t i = 0; i < len; i++)
-        memcpy(copy + i * size, element(merge->type, merge->xs, places[i]), (size_t)size);
+    take_places(merge->type, merge->xs, (SbList){places, len}, copy);
     sb_release(call, &before);
     *out = (SbList){copy, len};
     return SB_OK;
@@ -170,24 +176,37 @@ int32_t sb_list_reverse(SbCall *call, const SbType *type, SbList xs, SbList *out
     return SB_OK;
 }
 
-// Keeps the first of equal elements: a table of positions, probed linearly.
-int32_t sb_list_distinct(SbCall *call, const SbType *type, SbList xs, SbList *out) {
-    int64_t slots = 16, kept = 0, size = type->elem->size;
+// The first of equal elements: a table of positions, probed linearly.
+int32_t sb_list_argdistinct(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    int64_t slots = 16, kept = 0;
     while (slots < xs.len * 2) slots *= 2;
-    char *copy = sb_alloc(call, xs.len * size);
+    int64_t *places = sb_alloc(call, xs.len * (int64_t)sizeof *places);
+    const SbCall before = *call;
     int64_t *table = sb_alloc(call, slots * (int64_t)sizeof *table);
-    if (!copy || !table) return SB_FAULT_TOO_LARGE;
+    if (!places || !table) return SB_FAULT_TOO_LARGE;
     memset(table, 0, (size_t)slots * sizeof *table);
     for (int64_t i = 0; i < xs.len; i++) {
         const char *x = element(type, xs, i);
         uint64_t at = sb_hash_value(0, type->elem, x) & (uint64_t)(slots - 1);
-        while (table[at] && sb_compare(type->elem, copy + (table[at] - 1) * size, x) != 0)
+        while (table[at] && sb_compare(type->elem, element(type, xs, table[at] - 1), x) != 0)
             at = (at + 1) & (uint64_t)(slots - 1);
         if (table[at]) continue;
-        memcpy(copy + kept * size, x, (size_t)size);
-        table[at] = ++kept;
+        table[at] = i + 1;
+        places[kept++] = i;
     }
-    *out = (SbList){copy, kept};
+    sb_release(call, &before);
+    *out = (SbList){places, kept};
+    return SB_OK;
+}
+
+int32_t sb_list_distinct(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    char *copy = sb_alloc(call, xs.len * (int64_t)type->elem->size);
+    const SbCall before = *call;
+    SbList places;
+    if (!copy || sb_list_argdistinct(call, type, xs, &places)) return SB_FAULT_TOO_LARGE;
+    take_places(type, xs, places, copy);
+    sb_release(call, &before);
+    *out = (SbList){copy, places.len};
     return SB_OK;
 }
 

@@ -23,8 +23,9 @@ SbList sb_list_slice_rest(const SbType *type, SbList xs, int64_t begin);
 // Made in scratch memory: SB_OK or SB_FAULT_TOO_LARGE. Sorting is stable, nulls last.
 int32_t sb_list_sort(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_sort_desc(SbCall *call, const SbType *type, SbList xs, SbList *out);
-// The positions of the elements in that order.
+// The positions of the elements in that order; of the first of equal ones.
 int32_t sb_list_argsort(SbCall *call, const SbType *type, SbList xs, SbList *out);
+int32_t sb_list_argdistinct(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_argsort_desc(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_reverse(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_distinct(SbCall *call, const SbType *type, SbList xs, SbList *out);

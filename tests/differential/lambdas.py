@@ -51,7 +51,7 @@ class Lambdas:
         inner, (x,) = self.inside((kind[1], kind[2]))
         key = self.comparable()
         body = self.body(inner, key, self.chance(0.3), depth)
-        return f"{self.pick(('sort', 'sort_desc'))}({self.of(kind, depth)}, {x} -> {body})"
+        return f"{self.pick(('sort', 'sort_desc', 'distinct'))}({self.of(kind, depth)}, {x} -> {body})"
 
     def quantified(self, _, depth):
         xs, of, null = self.some_list(depth)

@@ -94,6 +94,9 @@ def lists_of_lists_by_duckdb(work):
         ("sort(ps, p -> p.a)", "list_transform(list_sort(list_transform(ps, lambda p, i: {'a': p.a, 'i': i, 'p': p})), lambda s: s.p)"),
         ("sort_desc(ps, p -> p.a)", "list_transform(list_sort(list_transform(ps, lambda p, i: {'a': -p.a, 'i': i, 'p': p})), lambda s: s.p)"),
         ("sort(ss, s -> { n: len(s), s: s })", "list_transform(list_sort(list_transform(ss, lambda s: {'n': length(s), 's': s})), lambda t: t.s)"),
+        ("distinct(ps, p -> p.b)", "list_filter(ps, lambda p, i: list_position(list_transform(ps, lambda q: q.b), p.b) = i)"),
+        ("argdistinct(xs)", "list_transform(list_filter(list_transform(xs, lambda x, i: {'x': x, 'i': i}), "
+         "lambda s: list_position(xs, s.x) = s.i), lambda s: s.i - 1)"),
         ("sort(ns, n -> n)", "list_sort(ns, 'ASC', 'NULLS LAST')"),
         ("map(xss, l -> sort_desc(l, x -> x * k))", "list_transform(xss, lambda l: CASE WHEN k = 0 THEN l WHEN k > 0 THEN list_reverse_sort(l) "
          "ELSE list_sort(l) END)"),
