@@ -509,6 +509,16 @@ static Val stage_demands(Emit *e, const Stage *stage, uint32_t *count) {
     return demands;
 }
 
+// Does a step of the stage call impure functions, or a sink that it feeds?
+static bool is_impure(const Emit *e, const Stage *stage) {
+    bool impure = false;
+    for (uint32_t i = 0; i < stage->op_count; i++)
+        impure |= op_has_effects(e->graph, graph_op_at(e->graph, stage->ops[i]));
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        impure |= op_has_effects(e->graph, graph_op_at(e->graph, stage->terminals[t].consumer));
+    return impure;
+}
+
 static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     const Stage *stage = &e->plan->stages[index];
     Parts parts = {0};
@@ -548,6 +558,7 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     OnDevice on = e->graph->resources[stage->resources.i].on;
     PART(&parts, SbStage, gpu, byte(e, on == ON_GPU ? SB_GPU_ASKED
                                                     : on == ON_PLACED ? SB_GPU_PLACED : 0));
+    PART(&parts, SbStage, impure, byte(e, is_impure(e, stage)));
     return parts_struct(e, &parts, sizeof(SbStage));
 }
 

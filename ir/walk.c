@@ -336,6 +336,18 @@ bool op_is_foreign(const Graph *graph, const Op *op) {
     return foreign.found;
 }
 
+static void see_effects(void *self, ExprId *slot, ColumnScope scope, TypeKind wanted) {
+    (void)scope, (void)wanted;
+    Found *effects = self;
+    effects->found |= !expr_is_none(*slot) && graph_has_effects(effects->graph, *slot);
+}
+
+bool op_has_effects(const Graph *graph, const Op *op) {
+    Found effects = {.graph = graph};
+    op_each_expr((Op *)op, &effects, see_effects);
+    return effects.found;
+}
+
 static bool needs_row(const Expr *node) {
     if (node->op == EXPR_CALL)
         return (node->fn->traits & (FN_RANDOM | FN_IMPURE | FN_BATCH)) != 0;

@@ -56,6 +56,8 @@ PathConditions source_path_conditions(const Graph *graph, const SourceOp *source
 bool op_rejects(const Graph *graph, const Op *op);
 // Does it call functions of the user's C files?
 bool op_is_foreign(const Graph *graph, const Op *op);
+// Does it call impure functions?
+bool op_has_effects(const Graph *graph, const Op *op);
 
 // By operator and output column: can the value reach a sink, a predicate or a key, or stand in a
 // reject? False for all columns of operators that no sink needs. An item of a project or an

@@ -6,6 +6,7 @@
 //   sort_key    the keys of a row as words         sort_items  runs of rows, on one thread
 //   batches  with (batch = N): rows that a stage takes together
 //   far_rows rows that another process made
+//   row_sum  a checksum of rows, wherever they lie
 //
 // Called by breakers, by tasks that fill edges, and by runtime/disk, which writes rows.
 //
@@ -20,6 +21,7 @@
 
 #include "runtime/rows/batches.h"
 #include "runtime/rows/far_rows.h"
+#include "runtime/rows/row_sum.h"
 #include "runtime/rows/rows.h"
 #include "runtime/rows/runs.h"
 #include "runtime/rows/sort.h"

@@ -224,6 +224,7 @@ typedef struct SbStage {
     SbStr      home;           // Why its tasks run in the job itself, never in workers. Empty: they
                                // may, but for what a run knows.
     uint8_t    gpu;            // Its steps are meant for a GPU: as an SbGpu says. 0: they are not.
+    uint8_t    impure;         // A function of it may answer otherwise when it is called again.
 } SbStage;
 
 // Who wants a GPU for the steps of a stage: a block, or an estimate of the compiler.

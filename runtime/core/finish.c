@@ -136,7 +136,7 @@ static bool is_new(Schedule *s, Task *task, const Event *event) {
         return true;
     }
     if (task->outputs == item->outputs && task->digest != item->digest)
-        break_off(s, "a second attempt made other rows than the first");
+        break_differing(s, task->stage, "a second attempt made other rows than the first");
     return false;
 }
 
@@ -242,7 +242,7 @@ static void finish_item(Schedule *s, TaskId id) {
     ItemId of = task->item;
     Item *item = item_of(s, of);
     if (!item->rerun && task->outputs < item->outputs)
-        break_off(s, "a second attempt made fewer partitions than the first");
+        break_differing(s, task->stage, "a second attempt made fewer partitions than the first");
     TaskId other = item->task.i == id.i ? item->twin : item->task;
     if (other.i) cancel_other(s, other);
     Pace pace = {(double)item->bytes, (double)task->made, (double)task->busy / 1e9};

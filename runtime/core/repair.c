@@ -136,6 +136,7 @@ static PartId input_of_rerun(Schedule *s, StageId stage, const Item *item) {
                                 .stage = maker,
                                 .bytes = item->bytes,
                                 .rows = -1,
+                                .checksum = item->checksum,
                                 .name = item->name});
     part_of(s, id)->readers++;
     return id;
@@ -393,8 +394,9 @@ bool rerun_output(Schedule *s, Task *task, const Event *event) {
     if (!id.i || !task->output) return false;
     Part *part = part_of(s, id);
     bool known = part->rows >= 0;
-    if (known && (part->rows != event->rows || part->checksum != event->checksum))
-        break_off(s, "a partition that was made again is not the same");
+    bool differs = (known && part->rows != event->rows) ||
+                   (part->checksum && part->checksum != event->checksum);
+    if (differs) break_differing(s, part->stage, "a partition that was made again is not the same");
     *child_link(s, item, id) = part->next;
     part->child = false, part->next = part->prior = (PartId){0};
     if (known && !part->parted)

@@ -197,6 +197,11 @@ void break_off(Schedule *s, const char *why) {
     if (!s->wrong) s->wrong = why;
 }
 
+void break_differing(Schedule *s, StageId stage, const char *why) {
+    if (!s->wrong) s->differs = true, s->differing = stage;
+    break_off(s, why);
+}
+
 void go(Schedule *s, State *state, State to) {
     if (!state_go(state, to)) break_off(s, "a transition that the table of states does not know");
 }
@@ -346,7 +351,9 @@ Actions schedule_step(Schedule *s, const Event *event) {
         s->ended = true;
         act(s, (Action){.kind = ACTION_END});
     }
-    if (s->wrong) act(s, (Action){.kind = ACTION_BROKEN, .text = s->wrong});
+    if (s->wrong)
+        act(s, (Action){.kind = s->differs ? ACTION_DIFFERS : ACTION_BROKEN,
+                        .stage = s->differing, .text = s->wrong});
     return (Actions){s->actions, s->action_count};
 }
 

@@ -97,7 +97,7 @@ typedef struct Event {
     int64_t bytes, rows;
     // Of the rows, those that go along each output of the stage, and the bytes that they fill.
     int64_t output_rows[OUTPUTS_MAX], output_bytes[OUTPUTS_MAX];
-    uint64_t checksum;  // Of the rows, in order.
+    uint64_t checksum;  // Of the rows, in order, wherever they are made. 0: it is not known.
     uint64_t data;      // The caller's name of the output; launches and frees give it back.
     uint32_t unit, count;
     bool last;  // The task ends with this output.
@@ -134,6 +134,7 @@ typedef enum ActionKind : uint8_t {
                        // held there counts no more.
     ACTION_TIMER,   // Send EVENT_TICK at `at`.
     ACTION_END,     // All work is done.
+    ACTION_DIFFERS, // What `stage` made again is not what it had made. Nothing more happens.
     ACTION_BROKEN,  // The events contradict the table of states: `text`. Nothing more happens.
 } ActionKind;
 

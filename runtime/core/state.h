@@ -115,7 +115,9 @@ struct Schedule {
     bool started, ended;
     bool recheck;       // An item went without its stage being judged.
     bool hurries;       // Nothing runs: a batch waits for no more rows.
-    const char *wrong;  // A transition that the table does not know.
+    const char *wrong;  // A transition that the table does not know, or what differs.
+    bool differs;       // `differing` made other rows than before.
+    StageId differing;
     Action *actions;
     uint32_t action_count, action_max;
     // What follows has room for the most stages, and is used as far as the plan goes.
@@ -149,6 +151,8 @@ void widths_judge(Schedule *s);
 // Changes a state; a change that the table does not know breaks the schedule.
 void go(Schedule *s, State *state, State to);
 void break_off(Schedule *s, const char *why);
+// The same: what the stage made again is not what it had made.
+void break_differing(Schedule *s, StageId stage, const char *why);
 // The node's slots or memory changed. One that is alone nobody chooses: it is asked itself.
 static inline void touch(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);

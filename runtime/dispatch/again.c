@@ -4,9 +4,10 @@
 //   item that they came of ─▶ and what its partition was made of, up to the unit
 //
 // The schedule names a unit by its number. The unit lies where it lay: a piece of a plain file, of
-// numbers or of finished rows. So the place of each unit is kept, of roots whose rows come to a
-// breaker that workers fill, and of those that read breakers in workers. Rows of a stream cannot be
-// read again: what they come to is filled by this process (flow_plan.c).
+// numbers or of finished rows. So the place of each unit is kept, of roots whose rows workers read
+// or make, and of those that read breakers in workers. Rows of a stream cannot be
+// read again: what they come to is filled by this process (flow_plan.c). Rows that are found
+// corrupt are made again the same way (corrupt.c).
 #include "runtime/dispatch/far.h"
 #include "runtime/dispatch/state.h"
 
@@ -15,22 +16,35 @@
 
 // ---- who makes rows again -----------------------------------------------------------------------
 
-static bool fills_rows_of_edges(const CoreStage *stage) {
-    return stage->kind == STAGE_MAP && stage->fill_count > 0 && !stage->home;
+// Rows that a worker made, or is to read, may be found corrupt; those that it has put into a
+// breaker are lost with it.
+static bool may_find_lost(const Dispatch *d, uint32_t reader, EdgeId edge) {
+    const Bits *home = &schedule_shape(d->schedule)->home;
+    return !bits_have(home, reader) || !bits_have(home, d->plan->plan.edges[edge.i].from.i);
+}
+
+// Streams are read once.
+static bool is_found_again(const Dispatch *d, uint32_t root) {
+    const CoreStage *stage = &d->plan->plan.stages[root];
+    return stage->kind != STAGE_ZIP && (stage->kind == STAGE_READER || !stage->serial);
+}
+
+static void keep_places(Dispatch *d, uint32_t reader, EdgeId edge) {
+    const Shape *shape = schedule_shape(d->schedule);
+    if (!may_find_lost(d, reader, edge)) return;
+    bits_add(&d->own->rereads, reader);
+    for (uint32_t root = 0; root < d->what->stage_count; root++)
+        d->runs[root].keeps_places |= bits_have(&shape->roots[edge.i], root) &&
+                                      is_found_again(d, root);
 }
 
 void again_open(Dispatch *d) {
     const CorePlan *plan = &d->plan->plan;
-    const Shape *shape = schedule_shape(d->schedule);
     if (plan->node_kinds < 2) return;
     for (uint32_t s = 0; s < d->what->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         d->runs[s].keeps_places |= stage->kind == STAGE_READER && !stage->home;
-        if (!fills_rows_of_edges(stage)) continue;
-        bits_add(&d->own->refills, s);
-        for (uint8_t i = 0; i < stage->input_count; i++)
-            for (uint32_t root = 0; root < d->what->stage_count; root++)
-                d->runs[root].keeps_places |= bits_have(&shape->roots[stage->inputs[i].i], root);
+        for (uint8_t i = 0; i < stage->input_count; i++) keep_places(d, s, stage->inputs[i]);
     }
 }
 
@@ -39,8 +53,13 @@ bool again_uses(const Dispatch *d, uint32_t stage) {
     Bits below = schedule_shape(d->schedule)->beneath[stage];
     uint16_t words = bits_words(d->what->stage_count);
     for (uint16_t w = 0; w < words; w++)
-        if (below.words[w] & d->own->refills.words[w] & ~over->words[w]) return true;
+        if (below.words[w] & d->own->rereads.words[w] & ~over->words[w]) return true;
     return false;
+}
+
+bool again_can(const Dispatch *d, const LivePartition *live) {
+    const StageRun *root = &d->runs[live->root];
+    return live->root_unit < root->place_count && root->places[live->root_unit].is;
 }
 
 // ---- units --------------------------------------------------------------------------------------

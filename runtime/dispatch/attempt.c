@@ -32,10 +32,8 @@ Attempt *attempt_of(Dispatch *d, const Action *action, uint32_t stage, const Liv
     }
     Attempt *attempt = &d->own->attempts[action->item / SHELF][action->item % SHELF];
     uint64_t key = input ? input->serial | OF_PARTITION : action->unit;
-    // All that it makes was taken over before it was lost. Until its rows are safe nothing else has
-    // the number; what it reads may have been made again.
+    // All that it makes was taken over before it was lost.
     bool ended = action->outputs == UINT32_MAX;
-    if (ended && !action->again && attempt->stage == stage) attempt->key = key;
     if (attempt->stage != stage || attempt->key != key)
         *attempt = (Attempt){.stage = stage, .key = key};
     if (action->again || ended) attempt->partitions = UINT32_MAX;

@@ -17,6 +17,7 @@ void flow_add(Dispatch *d, const Action *action) {
     Flow begin = {.run = flow->run, .input = input, .root = input->root,
                   .root_unit = input->root_unit,
                   .node = flow_node_of(d, input, flow->run->index, 0)};
+    input->part = action->part;
     tell_launched(&d->observers, &begin);
     flow_find_rows(d, &begin);
     begin.attempt = attempt_of(d, action, flow->run->index, input);

@@ -209,6 +209,13 @@ void dispatch_heard(Dispatch *d) {
     if (!d->stop) call_threads(d, 0);
 }
 
+static void rows_differ(Dispatch *d, const Action *action) {
+    SbStr label = d->what->stages[action->stage.i].label;
+    trouble_set(d->own->trouble, TROUBLE_ROWS_DIFFER,
+                "'%.*s' made other rows when its work was done again", (int)label.len, label.ptr);
+    dispatch_stop(d);
+}
+
 static void do_action(Dispatch *d, const Action *action) {
     switch (action->kind) {
     case ACTION_LAUNCH:
@@ -240,6 +247,7 @@ static void do_action(Dispatch *d, const Action *action) {
         break;
     case ACTION_SPILL: spool_spill(d, action); break;
     case ACTION_FLUSH: far_flush(d, action); break;
+    case ACTION_DIFFERS: rows_differ(d, action); break;
     case ACTION_BROKEN:
         trouble_set(d->own->trouble, TROUBLE_FAULT,
                     "the schedule is broken (%s): report this",

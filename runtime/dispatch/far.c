@@ -7,6 +7,7 @@
 // it is canceled, what it asked for, its trouble.
 #include "runtime/dispatch/far.h"
 
+#include "runtime/dispatch/corrupt.h"
 #include "runtime/dispatch/far_breaker.h"
 #include "runtime/dispatch/state.h"
 
@@ -46,6 +47,7 @@ static void fill_ask(const Dispatch *d, const Flow *flow, Ask *ask) {
                  .weight = flow->into->weight, .quota = flow->into->quota};
     add_tables(d, run->stage, ask);
     ask->starts = finds_start(flow, &ask->start);
+    corrupt_ask(d, flow, ask);
 }
 
 void far_put_trial_ask(Dispatch *d, const Flow *flow, const GuardNote *note, Text *text) {
@@ -64,6 +66,11 @@ void far_put_trial_ask(Dispatch *d, const Flow *flow, const GuardNote *note, Tex
     wire_put_ask(text, flow->run->stage, &ask);
 }
 
+static Partition *drop_partition(Flow *flow) {
+    if (flow->into) stage_spare(flow->run, flow->into);
+    return flow->into = nullptr;
+}
+
 void far_ask(Dispatch *d, Flow *flow) {
     Text text = {0};
     Ask ask;
@@ -74,7 +81,11 @@ void far_ask(Dispatch *d, Flow *flow) {
         return;
     }
     fill_ask(d, flow, &ask);
-    far_send_rows(d, flow, &ask);
+    if (!far_send_rows(d, flow, &ask)) {
+        drop_partition(flow);
+        corrupt_fail(d, flow);
+        return;
+    }
     wire_put_ask(&text, flow->run->stage, &ask);
     flow->far_thread = workers_take_thread(d->own->workers, flow->place);
     tell_begin(&d->observers, flow->far_thread, WORK_TASK, flow->run->index);
@@ -97,7 +108,9 @@ void far_cancel(Dispatch *d, Flow *flow) {
 }
 
 void far_leave(Dispatch *d, Flow *flow) {
-    if (flow->far_begun) say_number(d, flow->place, WIRE_LEAVE, flow->id.i);
+    // Of a job that stops the worker may still be at it: it ends next, with all that it has.
+    bool leaves = flow->far_begun && !flow->far_asked;
+    if (leaves) say_number(d, flow->place, WIRE_LEAVE, flow->id.i);
     flow->far_begun = false;
     far_rows_leave(d, flow);
 }
@@ -118,8 +131,15 @@ void far_tell_header(Dispatch *d, const Source *source, uint32_t file) {
     sb_text_close(&text);
 }
 
+// Is what the worker has answered with to be compared here, and perhaps long?
+static bool compares(const Dispatch *d, const Flow *flow) {
+    enum : int64_t { SMALL = 64 << 10 };
+    return flow->answer && flow->run->compares && d->own->job->ask.options.partition > SMALL;
+}
+
 bool far_is_quick(const Dispatch *d, const Flow *flow) {
     StageRun *run = flow->run;
+    if (compares(d, flow)) return false;
     bool ready = flow->empty || (flow->cut && stage_is_open(run) &&
                                  (run->asked || !stage_asks_ahead(run)));
     bool reads = flow->loads || flow->more || flow->again ||
@@ -164,6 +184,7 @@ static bool place_rows(Dispatch *d, Flow *flow, const MadeRows *rows, WireBlocks
     if (blocks->count == 0) return true;
     into->far = workers_rows(d->own->workers, flow->place, blocks);
     bool good = into->far;
+    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++) into->sums[t] = rows[t].sum;
     for (uint32_t t = 0; good && t < flow->run->stage->terminal_count; t++) {
         if (rows[t].entries) {
             Batch *batch = batch_open_far(into->far, rows[t].entries, rows[t].count);
@@ -171,6 +192,8 @@ static bool place_rows(Dispatch *d, Flow *flow, const MadeRows *rows, WireBlocks
             if (!batch) break;
             batch->bytes = rows[t].bytes;
             batch->used = rows[t].used;
+            batch->sum = rows[t].sum;
+            batch->summed = true;
             into->handed[t] = batch;
         } else if (rows[t].begin) {
             into->out_states[t].begin = rows[t].begin;
@@ -197,7 +220,11 @@ static bool take_partition(Dispatch *d, Flow *flow, Unpack *from) {
     good = good && place_rows(d, flow, rows, &blocks);
     wire_close_blocks(&blocks);
     flow->into->unit = flow->unit;
-    return good;
+    bool holds = !good || corrupt_takes(d, flow);
+    if (!holds)
+        workers_distrust(d->own->workers, flow->place, "rows that it made are corrupt");
+    flow->lost |= !good || !holds;
+    return good && holds;
 }
 
 static void take_unit(Flow *flow, const Unit *numbers) {
@@ -208,9 +235,12 @@ static void take_unit(Flow *flow, const Unit *numbers) {
     flow->unit = unit;
 }
 
-static Partition *drop_partition(Flow *flow) {
-    if (flow->into) stage_spare(flow->run, flow->into);
-    return flow->into = nullptr;
+// It says that what it was to read is corrupt. If it is not, who says so is not to be trusted.
+static void take_corrupt(Dispatch *d, Flow *flow) {
+    flow->lost = true;
+    flow->corrupt = corrupt_is(d, flow);
+    if (!flow->corrupt)
+        workers_distrust(d->own->workers, flow->place, "rows that it reads are corrupt there");
 }
 
 // No partition came of it.
@@ -237,6 +267,7 @@ static void take_refusal(Dispatch *d, Flow *flow, const Made *made, Unpack *from
         else
             workers_distrust(d->own->workers, flow->place, "its trouble is none that there is");
         break;
+    case MADE_CORRUPT: take_corrupt(d, flow); break;
     case MADE_PARTITION: break;
     }
 }

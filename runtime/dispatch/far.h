@@ -11,7 +11,10 @@ void far_ask(Dispatch *d, Flow *flow);
 // far_rows.c: a worker of another machine gets what it is to read. Is there room for the rows of a
 // flow that is to begin there? Else it is held until there is.
 bool far_rows_begin(Dispatch *d, Flow *flow);
-void far_send_rows(Dispatch *d, Flow *flow, const Ask *ask);
+// False: they are corrupt.
+bool far_send_rows(Dispatch *d, Flow *flow, const Ask *ask);
+// Has the worker made what the flow reads, in this life?
+bool far_rows_are_own(const Dispatch *d, const Flow *flow);
 // The worker has answered, or never will.
 void far_rows_answered(Dispatch *d, Flow *flow);
 // The copies are given back.

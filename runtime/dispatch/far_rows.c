@@ -23,8 +23,8 @@ static bool reads_rows(const Dispatch *d, const Flow *flow) {
            (stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED);
 }
 
-// Has the worker made these rows itself, in this life? Then it has them.
-static bool has_them(const Workers *w, const Flow *flow) {
+bool far_rows_are_own(const Dispatch *d, const Flow *flow) {
+    const Workers *w = d->own->workers;
     const Batch *batch = flow->batches[0];
     if (!batch || !batch->far || flow->loaded[0].entries) return false;
     const Alive *alive = (const Alive *)(const void *)batch->far;
@@ -94,18 +94,42 @@ static void send_ranges(Dispatch *d, Flow *flow, RowRanges *ranges) {
         workers_say(d->own->workers, flow->place, WIRE_ROWS, &text);
 }
 
-void far_send_rows(Dispatch *d, Flow *flow, const Ask *ask) {
-    if (!reads_rows(d, flow)) return;
-    if (ask->rows != ASK_ON && ask->entries[0] && !has_them(d->own->workers, flow)) {
-        const Unit *unit = &flow->unit;
-        RowRanges ranges = {0};
+// What they are may be found out on the other side: here nothing leads out of the arenas.
+static int64_t most_of(const Flow *flow) {
+    const Batch *batch = flow->batches[0];
+    return batch && batch->summed ? batch->sum.bytes : INT64_MAX;
+}
+
+// Those of a partition go all at once, so that the worker can compare them with their sum.
+typedef struct Span {
+    const SbEntry *const *entries;
+    int64_t count;
+} Span;
+
+static Span what_goes(const Dispatch *d, const Flow *flow, const Ask *ask) {
+    const Unit *unit = &flow->unit;
+    const Batch *batch = flow->batches[0];
+    if (ask->rows == ASK_ON || !ask->entries[0] || far_rows_are_own(d, flow)) return (Span){0};
+    if (batch && batch->summed) return (Span){ask->batch, ask->batch ? ask->batch_rows : 0};
+    return (Span){ask->entries[0] + unit->begin, unit->end - unit->begin};
+}
+
+bool far_send_rows(Dispatch *d, Flow *flow, const Ask *ask) {
+    if (!reads_rows(d, flow)) return true;
+    bool good = true;
+    Span rows = what_goes(d, flow, ask);
+    if (rows.count > 0) {
+        RowRanges ranges = {.space = workers_space(d->own->workers), .most = most_of(flow)};
         row_ranges_add_rows(&ranges, &d->what->breakers[flow->run->stage->input_index],
-                            ask->entries[0] + unit->begin, unit->end - unit->begin);
+                            rows.entries, rows.count);
+        good = !ranges.astray;
         row_ranges_sort(&ranges);
-        send_ranges(d, flow, &ranges);
+        if (good) send_ranges(d, flow, &ranges);
         if (ranges.failed) dispatch_no_memory(d);
         row_ranges_close(&ranges);
     }
+    if (!good) return false;
     flow->reads = flow->copied > 0;
     life_of(d, flow)->readers += flow->reads;
+    return true;
 }

@@ -24,7 +24,8 @@ typedef struct LivePartition {
     uint32_t    root_unit;   // The unit of the root that it was made of.
     uint8_t     node;        // Where it was made in the root's tree.
     int64_t     unwritten;   // Bytes that sinks have not had.
-    uint64_t    serial;      // Of all partitions of the run.
+    PartId      part;        // Whose data it is; known once it is launched.
+    uint64_t    serial;      // Says what it was made of: the same of what is made again.
     MadeBy from;
     Batch      *batches[];   // By terminal; edges only. Those of `made`, or its own.
 } LivePartition;
@@ -105,7 +106,8 @@ typedef struct Flow {
     bool         repeats;  // The last one was made before, by another attempt.
     NodeId       place;    // Where its task runs: not the first node, in a worker (far.h).
     AskRows      far_rows; // Of a task in a worker: from which rows its next partition comes.
-    bool         lost;     // Its worker is: another flow does its work.
+    bool         lost;     // Its worker is, or what it reads: another flow does its work.
+    bool         corrupt;  // What it reads is.
     bool         far_begun;  // The worker knows of the task.
     bool         far_asked;  // The worker has been asked for a partition, and has not answered.
     uint32_t     far_thread; // Who makes that, for those who watch threads.

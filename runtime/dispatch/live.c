@@ -4,6 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+// What was made of the same rows, in the same place, has the same number, in each attempt.
+static uint64_t serial_of(const Flow *flow, uint32_t stage) {
+    bool root = !flow->input || flow->other;
+    uint64_t recipe[] = {root ? flow->number : flow->input->serial, stage, flow->node,
+                         flow->partitions};
+    return checksum_next(0, recipe, sizeof recipe);
+}
+
 LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
     uint32_t terminals = made->run->stage->terminal_count;
     LivePartition *live = malloc(sizeof *live + terminals * sizeof *live->batches);
@@ -14,7 +22,7 @@ LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
     *live = (LivePartition){.next = d->own->alive, .run = made->run, .made = made,
                             .root = flow->root, .root_unit = flow->root_unit,
                             .node = flow->node, .from = made->from,
-                            .serial = d->own->serials++};
+                            .serial = serial_of(flow, made->run->index)};
     memcpy(live->batches, made->handed, terminals * sizeof *live->batches);
     if (d->own->alive) d->own->alive->prior = live;
     d->own->alive = live;

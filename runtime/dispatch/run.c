@@ -1,5 +1,6 @@
 // The life of a dispatch: from the plan of a job to its figures.
 #define _GNU_SOURCE
+#include "runtime/dispatch/corrupt.h"
 #include "runtime/dispatch/far_breaker.h"
 #include "runtime/dispatch/state.h"
 #include "runtime/job.h"
@@ -297,6 +298,7 @@ static bool conclude(Dispatch *d) {
 bool dispatch_run(Dispatch *d) {
     Worker worker = worker_of_threads(&d->own->job->machine.pool.parallel);
     again_open(d);
+    corrupt_open(d);
     if (!far_fills_open(d) || !workers_open(d, &d->own->workers)) return false;
     crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->fills);
     pthread_mutex_lock(&d->lock);

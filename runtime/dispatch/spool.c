@@ -1,4 +1,5 @@
 // Spools: partitions that wait on disk until the stage that reads them has its turn.
+#include "runtime/dispatch/corrupt.h"
 #include "runtime/dispatch/state.h"
 #include "runtime/job.h"
 
@@ -55,7 +56,8 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     tell_from(&d->observers, thread, 0, live->from);
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&job->breakers.fills[thread]);
-    bool good = write_rows(job->ask.what, &job->machine.spill, live, thread, &bytes);
+    bool corrupt = corrupt_spools(d, live);
+    bool good = !corrupt && write_rows(job->ask.what, &job->machine.spill, live, thread, &bytes);
     pthread_mutex_unlock(&job->breakers.fills[thread]);
     // Who holds rows of a worker is known under the lock.
     bool far = live->made->far;
@@ -64,7 +66,9 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     if (good && far) let_go(live);
     dispatch_clock(d);
     tell_done(&d->observers, thread);
-    if (good) {
+    if (corrupt) {
+        corrupt_spooled(d, live);
+    } else if (good) {
         live_stored(d, live);
         dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
     } else {

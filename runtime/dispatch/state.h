@@ -7,6 +7,7 @@
 //   spool.c     partitions that wait on disk      live.c   partitions that others read
 //   memory.c    accounts of breakers              observer.c  who is told of all that
 //   far.c       tasks that run in workers         workers.c   the lives of workers
+//   corrupt.c   rows that are not what was made
 //   attempt.c   work that is begun more than once   far_breaker.c  breakers that workers fill
 //   again.c     what was lost with a worker is made again
 //   fleet.c     how many workers there are
@@ -92,10 +93,9 @@ struct DispatchOwn {
     Workers   *workers;        // Processes in which tasks run; nullptr: there are none.
     uint32_t   far_count;      // Tasks at work there, and breakers that are handed over.
     FarFlush  *flushes;        // By stage and node; nullptr: no worker fills breakers.
-    Bits       refills;        // Stages over edges that fill breakers in workers.
+    Bits       rereads;        // Stages that may find rows of an edge lost.
     Attempt  **attempts;       // By item of the schedule, some of them together.
     uint32_t   attempt_shelves;
-    uint64_t   serials;        // Of partitions.
     FlowQueue  quick;          // Flows of workers whose next step is only to say something.
     bool       hears;          // A thread is about to take those: nobody is called for them.
     pthread_cond_t  asked;     // A stage has asked ahead, or records of rejects are on disk.
@@ -188,6 +188,8 @@ bool again_prepare(Flow *flow, Trouble *trouble);
 void again_ends(Flow *flow);
 // May the stage, which is over, have to make rows again?
 bool again_uses(const Dispatch *d, uint32_t stage);
+// Can the partition be made again? Not if its rows come of what is read once.
+bool again_can(const Dispatch *d, const LivePartition *live);
 
 // ---- dispatch/batch.c: the lock is held ---------------------------------------------------------
 

@@ -1,4 +1,5 @@
 // Tasks of stages: from a launch to what the schedule is told.
+#include "runtime/dispatch/corrupt.h"
 #include "runtime/dispatch/far.h"
 #include "runtime/dispatch/far_breaker.h"
 #include "runtime/dispatch/state.h"
@@ -328,6 +329,7 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     if (!back) {
         stage_number_records(flow->run, &partition->rejects, flow->made);
         stage_make_batches(flow->run, partition, flow->made, &flow->task->trouble);
+        if (flow->run->sums) stage_sum(flow->run, partition, false);
         flow->made += partition->made;
     }
     *busy = log_clock_ns() - flow->task->task.call.hold.from;
@@ -435,6 +437,7 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         event.kind = EVENT_OUTPUT;
         event.bytes = partition->bytes;
         event.data = (uintptr_t)live;
+        if (flow->run->sums || flow_is_far(flow)) event.checksum = corrupt_checksum(partition);
         count_rows(d, flow, partition, &event);
     } else {
         stage_spare(flow->run, partition);
@@ -590,6 +593,10 @@ static bool take_answer(Dispatch *d, Flow *flow, uint32_t thread) {
     int64_t busy = 0;
     Partition *partition = far_take(d, flow, &busy);
     if (!partition && flow->need > 0 && !d->stop) return flow_ask(d, flow);
+    if (!partition && flow->corrupt && !flow->canceled && !d->stop) {
+        corrupt_fail(d, flow);
+        return false;
+    }
     // It gave way because nobody wants its rows.
     if (!partition && flow->canceled) {
         end_early(d, flow);

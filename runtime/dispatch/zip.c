@@ -13,6 +13,7 @@ static Batch *batch_of(const LivePartition *live, uint32_t edge) {
 
 void flow_input(Flow *flow, const Action *action) {
     flow->input = (LivePartition *)(uintptr_t)action->data;
+    flow->input->part = action->part;
     flow->loads = action->load;
     if (action->kind != ACTION_PIECE) return;
     flow->other = (LivePartition *)(uintptr_t)action->other;

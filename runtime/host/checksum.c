@@ -14,6 +14,10 @@ Checksum checksum_of(const void *bytes, int64_t len) {
     return checksum(XXH3_128bits(bytes, (size_t)len));
 }
 
+uint64_t checksum_next(uint64_t sum, const void *bytes, int64_t len) {
+    return XXH3_64bits_withSeed(bytes, (size_t)len, sum);
+}
+
 void checksum_text(Checksum sum, char text[static CHECKSUM_DIGITS + 1]) {
     snprintf(text, CHECKSUM_DIGITS + 1, "%016llx%016llx", (unsigned long long)sum.high,
              (unsigned long long)sum.low);

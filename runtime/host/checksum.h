@@ -17,6 +17,10 @@ static inline bool checksum_same(Checksum a, Checksum b) {
 // As `xxhsum -H2` prints it.
 void checksum_text(Checksum sum, char text[static CHECKSUM_DIGITS + 1]);
 
+// Of the bytes and all before them, whose sum is `sum`, in 64 bits. Of the first ones: 0, or any
+// number.
+uint64_t checksum_next(uint64_t sum, const void *bytes, int64_t len);
+
 // Of bytes that come one after the other.
 typedef struct ChecksumState ChecksumState;
 ChecksumState *checksum_open(void);  // nullptr: no memory.

@@ -12,6 +12,7 @@
 typedef struct Point {
     const char *name;
     size_t      len;
+    bool        flips;   // Bits of what is there do, and nothing else happens. False:
     int         error;   // 0: no call fails;
     int         signal;  // the process gets this one; 0: the thread waits.
     long        count;
@@ -22,6 +23,7 @@ typedef struct Point {
 enum { POINTS_MAX = 16 };
 static Point points[POINTS_MAX];
 static size_t point_count;
+static bool any_flips;  // Of whatever process.
 
 static bool is_named(const char *text, const char *name) {
     size_t len = strlen(name);
@@ -63,6 +65,7 @@ static void read_point(const char *text, uint32_t node) {
     if (*at == '=') {
         point->error = number_named(errors, at + 1);
         point->signal = number_named(signals, at + 1);
+        point->flips = is_named(at + 1, "FLIP");
         at += strcspn(at, ":,");
     }
     char *end = (char *)at;
@@ -72,6 +75,7 @@ static void read_point(const char *text, uint32_t node) {
 
 void failpoint_open(uint32_t node) {
     const char *text = getenv("SBC_FAILPOINT");
+    any_flips = text && strstr(text, "=FLIP");
     while (text) {
         read_point(text, node);
         text = strchr(text, ',');
@@ -83,12 +87,25 @@ static bool is_at(const Point *point, const char *name) {
     return strlen(name) == point->len && memcmp(name, point->name, point->len) == 0;
 }
 
+// It happens once.
+static bool is_due(Point *point) {
+    return atomic_fetch_add(&point->seen, 1) + 1 == point->count + point->after;
+}
+
+bool failpoint_flips(const char *name) {
+    bool flips = false;
+    for (size_t i = 0; i < point_count; i++)
+        if (points[i].flips && is_at(&points[i], name)) flips |= is_due(&points[i]);
+    return flips;
+}
+
+bool failpoint_any_flips(void) { return any_flips; }
+
 void failpoint(const char *name) {
     enum { WAIT_MICROS = 200 * 1000 };
     for (size_t i = 0; i < point_count; i++) {
         Point *point = &points[i];
-        if (point->error || !is_at(point, name)) continue;
-        if (atomic_fetch_add(&point->seen, 1) + 1 != point->count + point->after) continue;
+        if (point->error || point->flips || !is_at(point, name) || !is_due(point)) continue;
         if (point->signal) kill(getpid(), point->signal);
         else usleep(WAIT_MICROS);
     }

@@ -25,6 +25,8 @@ typedef struct Batch {
     const SbEntry *const *entries;
     int64_t  count, bytes;
     int64_t  used;       // Bytes in use, counted as in Partition.used.
+    bool     summed;     // `sum` is that of its rows, wherever they are.
+    RowSum   sum;
     uint32_t holders;    // Partitions, and pieces of zips that are in doubt.
     MadeBy from;
 } Batch;

@@ -23,6 +23,20 @@ bool stage_no_memory(const StageRun *run, Trouble *trouble) {
                        (int)run->stage->label.len, run->stage->label.ptr);
 }
 
+// Forms of the rows of edges that it makes, and of those that it reads.
+static bool open_forms(StageRun *run) {
+    const SbJob *what = run->job->ask.what;
+    const SbStage *stage = run->stage;
+    bool reads = sb_reads_edge(what, stage);
+    run->forms = calloc(stage->terminal_count + 1, sizeof *run->forms);
+    bool good = run->forms;
+    for (uint32_t t = 0; good && t < stage->terminal_count; t++)
+        if (run->edges[t] != EDGE_NONE)
+            good = row_form_open(&run->forms[t], &what->breakers[run->edges[t]]);
+    return good && (!reads || row_form_open(&run->forms[stage->terminal_count],
+                                            &what->breakers[stage->input_index]));
+}
+
 bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
     const SbStage *stage = &job->ask.what->stages[index];
     *run = (StageRun){.job = job, .stage = stage, .index = index};
@@ -31,7 +45,7 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
     for (uint32_t t = 0; run->edges && t < stage->terminal_count; t++)
         run->edges[t] = sb_is_edge(job->ask.what, stage->terminals[t]) ? stage->terminals[t]
                                                                    : EDGE_NONE;
-    return (run->edges && run->counts) || stage_no_memory(run, &job->trouble);
+    return (run->edges && run->counts && open_forms(run)) || stage_no_memory(run, &job->trouble);
 }
 
 // ---- opening --------------------------------------------------------------------------------
@@ -374,6 +388,21 @@ void stage_make_batches(const StageRun *run, Partition *partition, int64_t befor
     }
 }
 
+void stage_sum(const StageRun *run, Partition *partition, bool outs) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        Batch *batch = partition->handed[t];
+        const SbOut *out = &partition->outs[t];
+        partition->sums[t] = (RowSum){0};
+        if (batch) {
+            partition->sums[t] = row_sum(&run->forms[t], batch->entries, batch->count);
+            batch->sum = partition->sums[t];
+            batch->summed = true;
+        } else if (outs && out->state->begin) {
+            partition->sums[t] = row_sum_bytes(out->state->begin, out->at - out->state->begin);
+        }
+    }
+}
+
 // ---- closing --------------------------------------------------------------------------------
 
 void stage_close(StageRun *run) {
@@ -397,6 +426,9 @@ void stage_close(StageRun *run) {
 
 void stage_finish(StageRun *run) {
     stage_close(run);
+    for (uint32_t t = 0; run->forms && t <= run->stage->terminal_count; t++)
+        row_form_close(&run->forms[t]);
+    free(run->forms);
     free(run->edges);
     free(run->counts);
     free(run->unit_rows);

@@ -24,6 +24,10 @@ typedef struct StageRun {
     const SbStage *stage;
     uint32_t       index;
     uint32_t      *edges;       // By terminal: the edge that it is, by its breaker; or EDGE_NONE.
+    RowForm       *forms;       // By terminal, of edges; the last is that of the edge it reads.
+    bool           sums;        // Another process may read what it makes.
+    bool           compares;    // This process may read what workers make of it.
+    bool           varies;      // Made again, its rows may say something else.
     SbType         source_row;  // What setup.row points to when rows come from a source.
     const SbEntry **unmatched;  // Rows of a join's right side.
     TaskSetup      setup;
@@ -98,6 +102,9 @@ bool stage_numbers_rows(const StageRun *run);
 // which so many rows were judged before. For stages whose rows are numbered.
 void stage_number_records(const StageRun *run, RejectList *list, int64_t before);
 void stage_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before);
+// The sums of what the partition has for edges, once its batches are made; and for sinks, if
+// `outs`.
+void stage_sum(const StageRun *run, Partition *partition, bool outs);
 // Readies the rows of a partition for those who read the edges. Trouble: there is no memory.
 void stage_make_batches(const StageRun *run, Partition *partition, int64_t before,
                         Trouble *trouble);

@@ -7,6 +7,7 @@
 //   inputs.c  what stages read: files, and rows in arenas
 //   breakers.c  breakers that its tasks fill
 //   join.c    workers of other machines: their connection, what they say of themselves
+//   harm.c    what tests do to rows of workers
 //   copies.c  bytes of arenas that come from the coordinator and go to it
 #ifndef SBC_RUNTIME_SERVE_STATE_H
 #define SBC_RUNTIME_SERVE_STATE_H
@@ -200,6 +201,11 @@ void fills_went_back(Serve *s, Served *task);
 void fills_let_go(Serve *s, Served *task);
 // Hands over what a stage has put into breakers.
 void serve_flush(Serve *s, const Order *order);
+
+// ---- harm.c -------------------------------------------------------------------------------------
+
+// Failpoints flip a bit of what is handed over, once its sums are known.
+void harm_made(const Serve *s, const StageRun *run, const Partition *partition);
 
 // ---- inputs.c -----------------------------------------------------------------------------------
 

@@ -97,9 +97,18 @@ void serve_leave(Serve *s, uint32_t number) {
 
 // ---- rows ---------------------------------------------------------------------------------------
 
+// Are the rows that another process made what it has made?
+static bool holds(const Serve *s, const Served *task, const Ask *ask) {
+    const StageRun *run = task->run;
+    return !ask->batch || row_sum_holds(ask->sum, &run->forms[run->stage->terminal_count],
+                                        &s->space, ask->batch, ask->batch_rows);
+}
+
 // The rows of the task's next partition are there. False: what `made` says, or *trouble.
 static bool ready(Serve *s, Served *task, const Ask *ask, Made *made, Trouble *trouble) {
     if (ask->rows == ASK_ON) return true;
+    made->kind = MADE_CORRUPT;
+    if (!holds(s, task, ask)) return false;
     uint64_t before = task->unit.ordinal;
     task->unit = ask->unit;
     bool told = task->run->stage->input == SB_INPUT_ROWS;
@@ -161,6 +170,8 @@ static void run_task(Serve *s, Served *task, const Ask *ask, Partition *partitio
     fills_ran(s, task, partition, &task->state->trouble);
     stage_number_records(task->run, &partition->rejects, task->made);
     stage_make_batches(task->run, partition, task->made, &task->state->trouble);
+    stage_sum(task->run, partition, true);
+    harm_made(s, task->run, partition);
     task->made += partition->made;
 }
 

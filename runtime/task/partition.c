@@ -17,7 +17,7 @@ Partition *partition_open(const TaskSetup *setup) {
     size_t terminals = setup->stage->terminal_count;
     size_t counts = (size_t)setup->job->step_count * SB_COUNTS;
     size_t each = sizeof(SbOut) + sizeof(SbOutState) + sizeof(SbRows *) + sizeof(Batch *) +
-                  sizeof(SbRows *) + FIGURES * sizeof(int64_t);
+                  sizeof(SbRows *) + FIGURES * sizeof(int64_t) + sizeof(RowSum);
     Partition *partition = calloc(1, sizeof *partition + counts * sizeof *partition->counts +
                                          terminals * each);
     if (!partition) return nullptr;
@@ -32,6 +32,7 @@ Partition *partition_open(const TaskSetup *setup) {
     partition->rows = take(&at, terminals, sizeof *partition->rows);
     partition->quota = take(&at, terminals, sizeof *partition->quota);
     partition->left = take(&at, terminals, sizeof *partition->left);
+    partition->sums = take(&at, terminals, sizeof *partition->sums);
     for (uint32_t t = 0; t < terminals; t++) {
         partition->out_states[t] =
             (SbOutState){.memory = setup->memory, .wanted = setup->partition_bytes};

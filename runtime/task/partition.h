@@ -50,6 +50,8 @@ typedef struct Partition {
     Batch     **handed;         // By terminal: batches that their readers may have.
     SbRows    **spare;          // By terminal: empty batches for the rows that come next.
     int64_t    *rows;           // By terminal: rows in it.
+    RowSum     *sums;           // By terminal: of rows and bytes for sinks and edges, where another
+                                // process may read them (stage_sum).
     int64_t    *quota;          // By terminal: rows that it could take.
     int64_t    *left;           // By terminal: what is left of the quota.
     int64_t     weight;         // Rejects that it could record: the last one ends it.

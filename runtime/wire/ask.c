@@ -26,6 +26,8 @@ void wire_get_unit(Unpack *from, Unit *is) { UNIT_FIELDS(UNPACK_NUMBER) }
 #define ASK_FIELDS(NUMBER)                                                                  \
     NUMBER(task) NUMBER(stage) NUMBER(rows) NUMBER(splits) NUMBER(goes_back) NUMBER(starts) \
     NUMBER(set) NUMBER(start.begin) NUMBER(start.lines) NUMBER(asks_from) NUMBER(weight)
+#define BATCH_FIELDS(NUMBER) \
+    NUMBER(batch_rows) NUMBER(sum.sum) NUMBER(sum.numbers) NUMBER(sum.bytes)
 
 #define TABLE_FIELDS(NUMBER) NUMBER(slots) NUMBER(mask) NUMBER(least) NUMBER(span)
 
@@ -52,6 +54,8 @@ void wire_put_ask(Text *text, const SbStage *stage, const Ask *is) {
     wire_put_unit(text, &is->unit);
     for (int side = 0; side < 2; side++)
         pack_number(text, (int64_t)(uintptr_t)is->entries[side]);
+    pack_number(text, (int64_t)(uintptr_t)is->batch);
+    BATCH_FIELDS(PACK_NUMBER)
 }
 
 bool wire_peek_ask(Unpack from, uint32_t *task, uint32_t *stage) {
@@ -71,6 +75,8 @@ bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *is) {
     wire_get_unit(from, &is->unit);
     for (int side = 0; side < 2; side++)
         is->entries[side] = (const SbEntry *const *)(uintptr_t)unpack_number(from);
+    is->batch = (const SbEntry *const *)(uintptr_t)unpack_number(from);
+    BATCH_FIELDS(UNPACK_NUMBER)
     return !from->bad;
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/host.h"
 #include "runtime/input.h"
+#include "runtime/rows.h"
 #include "runtime/abi/program.h"
 
 typedef enum WireKind : uint16_t {
@@ -37,6 +38,11 @@ typedef struct Ask {
     UnitsChain start;      // Where the rows of a chained unit begin.
     Unit      unit;
     const SbEntry *const *entries[2];  // Rows of edges; nullptr: there are none.
+    const SbEntry *const *batch;       // All rows of the partition, which another process made:
+                                       // before the first is read they are compared with `sum`.
+                                       // nullptr: there are none, or they were.
+    int64_t   batch_rows;
+    RowSum    sum;
     int64_t   asks_from;   // As UnitBuffer's.
     int64_t   weight;      // As Partition's.
     int64_t  *quota;       // By terminal, as Partition's. The caller's room.

@@ -79,7 +79,9 @@ bool wire_get_trouble(Unpack *from, Trouble *trouble) {
     NUMBER(last) NUMBER(begin) NUMBER(end) NUMBER(order) NUMBER(records) NUMBER(insides)    \
     NUMBER(made) NUMBER(status) NUMBER(stopped) NUMBER(starved) NUMBER(lacks) NUMBER(over)  \
     NUMBER(failure.site) NUMBER(failure.fault) NUMBER(failure.order) NUMBER(bytes) NUMBER(used)
-#define ROWS_FIELDS(NUMBER) NUMBER(count) NUMBER(bytes) NUMBER(used) NUMBER(len)
+#define ROWS_FIELDS(NUMBER) \
+    NUMBER(count) NUMBER(bytes) NUMBER(used) NUMBER(len) NUMBER(sum.sum) \
+    NUMBER(sum.numbers) NUMBER(sum.bytes)
 
 // Most steps of a job count nothing in a partition of one stage.
 static void put_counts(Text *text, const int64_t *counts, uint32_t count) {
@@ -105,7 +107,7 @@ static void get_counts(Unpack *from, int64_t *counts, uint32_t count) {
 static MadeRows rows_of(const Partition *partition, uint32_t t) {
     const SbOut *out = &partition->outs[t];
     const Batch *batch = partition->handed[t];
-    MadeRows rows = {.count = partition->rows[t]};
+    MadeRows rows = {.count = partition->rows[t], .sum = partition->sums[t]};
     if (batch) {
         rows.entries = batch->entries;
         rows.bytes = batch->bytes;

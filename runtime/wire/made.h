@@ -30,6 +30,7 @@ typedef enum MadeKind : uint8_t {
     MADE_ASKS,      // The unit's text takes more memory than asks_from: `asks`.
     MADE_GIVES_WAY, // A unit before this one is to come first.
     MADE_BACK,      // No memory for the rows: the task is back where the partition began.
+    MADE_CORRUPT,   // What it was to read is not what was made.
     MADE_TROUBLE,   // The job ends.
 } MadeKind;
 
@@ -50,6 +51,7 @@ typedef struct MadeRows {
     int64_t count, bytes, used;
     char   *begin;                  // Of a sink.
     int64_t len;
+    RowSum  sum;
 } MadeRows;
 
 // The head of the answer. After it comes, of a partition, what wire_put_partition puts. Of trouble,

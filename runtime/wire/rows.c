@@ -51,11 +51,20 @@ typedef struct Finder {
     RowRanges *ranges;
 } Finder;
 
+static bool leads_astray(RowRanges *ranges, const void *at, int64_t bytes) {
+    const ArenaSpace *space = ranges->space;
+    if (space)
+        ranges->astray |= bytes > ranges->most ||
+                          arena_space_find(space, at, bytes) >= space->count;
+    return ranges->astray;
+}
+
 static void *found(SbHolder *self, void *field, int64_t bytes, bool aligned) {
     Finder *finder = (Finder *)(void *)self;
     char *here;
     (void)aligned;
     memcpy(&here, field, sizeof here);
+    if (bytes != 0 && leads_astray(finder->ranges, here, bytes)) return nullptr;
     row_ranges_add(finder->ranges, here, bytes);
     return here;
 }
@@ -65,6 +74,7 @@ void row_ranges_add_rows(RowRanges *ranges, const SbBreaker *what, const SbEntry
     Finder finder = {.holder.bytes = found, .ranges = ranges};
     row_ranges_add(ranges, entries, count * (int64_t)sizeof *entries);
     for (int64_t i = 0; i < count; i++) {
+        if (leads_astray(ranges, entries[i], what->entry_bytes)) return;
         row_ranges_add(ranges, entries[i], what->entry_bytes);
         for (uint32_t h = 0; h < what->held_count; h++) {
             const SbHeld *held = &what->held[h];

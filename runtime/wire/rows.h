@@ -25,6 +25,9 @@ typedef struct RowRanges {
     uint32_t  count, room;
     uint32_t  recent[2];  // Those that grew last: entries, and what they point to.
     bool      failed;     // There was no memory for one.
+    const ArenaSpace *space;  // All that rows point to lies there; nullptr: it is not looked at.
+    int64_t   most;       // Where it is: bytes that one of them may point to.
+    bool      astray;     // Some row points elsewhere, or to more. The others are not looked at.
 } RowRanges;
 
 enum : int64_t { ROW_FRAME_BYTES = 1 << 20 };  // Of one message, about.

@@ -10,6 +10,7 @@ COORDINATOR_POINTS = ("0/task", "finish", "committed", "commit-synced", "journal
                       "publish-recorded", "renamed", "published")
 DISK_POINTS = ("source-read", "header-read", "source-open", "stream-read", "output-create", "output-write", "spill-write",
                "spill-read")
+HARMED_ROWS = ("rows-made", "rows-held", "rows-listed", "bytes-made")
 WRITES = ("output-create", "output-write", "spill-write")
 SILENCE = "--worker-timeout=400ms"  # Of a worker that is lost then.
 KILLED, ENDED, UNREAD, INTERRUPTED = -signal.SIGKILL, 3, 1, 130
@@ -57,6 +58,12 @@ def crashed_workers(draw):
     return [f"{draw.choice([1, 2])}/{draw.choice(WORKER_POINTS)}=SIGSEGV:{draw.randint(3, 60)}"]
 
 
+def corrupt_rows(draw):
+    """Something writes to rows of a worker, which is lost with each partition that is found so."""
+    return [f"{draw.choice(['', '1/', '2/'])}{draw.choice(HARMED_ROWS)}=FLIP:{draw.choice([5, 12, 31, 75])}"
+            for _ in range(draw.randint(1, 3))]
+
+
 def read_errors(draw):
     """Some calls fail, and are made again."""
     return [f"{draw.choice(DISK_POINTS)}=EIO:{draw.randint(1, 2)}+{draw.randint(0, 20)}" for _ in range(draw.randint(1, 2))]
@@ -89,6 +96,7 @@ POINTS = {
     "stopped workers": (stopped_workers, ()),
     "cut sockets": (cut_sockets, ()),
     "crashed workers": (crashed_workers, ()),
+    "corrupt rows": (corrupt_rows, ()),
     "read errors": (read_errors, ()),
     "slow disk": (slow_disk, ()),
     "broken disk": (broken_disk, (ENDED, UNREAD)),

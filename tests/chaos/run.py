@@ -192,6 +192,7 @@ class Trial:
         yield "disk", [self.met([draw.choice(["read errors", "slow disk"])], workers)]
         yield "workers", [self.met([draw.choice(["killed workers", "stopped workers", "cut sockets", "crashed workers"]),
                                     draw.choice(["killed workers", "slow disk", "read errors"])], max(workers, 2))]
+        yield "corrupt", [self.met(["corrupt rows", draw.choice(["corrupt rows", "killed workers", "cut sockets"])], max(workers, 2))]
         yield "outside", [faults.Life(self.options(workers), outside=draw.choice(self.program.outside))]
         yield "joined", [self.listening(draw.choice([1, 2]), draw.choice([0, 0, 1]))]
         lives = []
@@ -242,7 +243,7 @@ class Trial:
         want, complaint = self.run_lives([undisturbed], "undisturbed")
         if complaint or accounting.wrong(want.said):
             return [complaint or "its closing table cannot be"]
-        jobs = list(self.jobs()) if code == 0 else list(self.jobs())[:4]
+        jobs = list(self.jobs()) if code == 0 else list(self.jobs())[:5]
         found = [self.judge(want, name, lives, False) for name, lives in jobs]
         if self.program.name in HARM and (HARM[self.program.name] != "cgroup" or not cgroup.why_not()):
             found.append(self.judge(want, "harmed", self.harmful(), True))

@@ -516,6 +516,7 @@ void sim_act(Sim *sim, const Action *action) {
         // What was to happen later, a timer that nobody needs any more, takes no time.
         sim->ended = true, sim->result.seconds = (double)sim->now / (double)SECOND;
         break;
+    case ACTION_DIFFERS:
     case ACTION_BROKEN: sim_fail(sim, action->text); break;
     }
 }

@@ -58,7 +58,7 @@ static const char *const events[] = {
 static const char *const actions[] = {
     "launch", "piece",  "uneven", "add",   "resume", "go on",     "pause", "cancel", "drop", "free",
     "spill",  "hold",   "shrink", "finish", "flush", "close",     "node idle", "timer",
-    "end",    "broken"};
+    "end",    "differs", "broken"};
 static_assert(sizeof events / sizeof *events == EVENT_TICK + 1);
 static_assert(sizeof actions / sizeof *actions == ACTION_BROKEN + 1);
 

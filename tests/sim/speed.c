@@ -61,7 +61,7 @@ static void step(Bench *b, Event event) {
     b->steps++;
     for (uint32_t i = 0; i < actions.count; i++) {
         const Action *action = &actions.items[i];
-        if (action->kind == ACTION_BROKEN) b->broken = true;
+        if (action->kind >= ACTION_DIFFERS) b->broken = true;
         if (action->kind != ACTION_LAUNCH) continue;
         bool first = action->stage.i == 0 && action->unit == 0;
         b->sink[action->task.i] = action->stage.i + 1 == STAGES;

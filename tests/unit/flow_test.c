@@ -81,7 +81,7 @@ static bool runs_to_its_end(const FlowPlan *flow, uint32_t *spills) {
         for (uint32_t a = 0; a < actions.count && count + 3 < STEPS_MAX; a++) {
             const Action *action = &actions.items[a];
             const CoreStage *stage = &flow->plan.stages[action->stage.i];
-            if (action->kind == ACTION_BROKEN) good = false;
+            if (action->kind >= ACTION_DIFFERS) good = false;
             if (action->kind == ACTION_END) ended = true;
             if (action->kind == ACTION_TIMER) queue[count++] = (Event){.kind = EVENT_TICK};
             if (action->kind == ACTION_SPILL) {
