@@ -144,7 +144,8 @@ bool far_is_quick(const Dispatch *d, const Flow *flow) {
                                  (run->asked || !stage_asks_ahead(run)));
     bool reads = flow->loads || flow->more || flow->again ||
                  d->plan->plan.stages[run->index].kind == STAGE_READER;
-    return !workers_is_place(d->own->workers, flow->place) && !flow->doubt &&
+    bool compares = flow->answer && run->compares;
+    return !workers_is_place(d->own->workers, flow->place) && !flow->doubt && !compares &&
            !verdict_is_full(&d->verdict) && (!flow->begins || (ready && !reads)) && !flow->more;
 }
 
@@ -181,10 +182,10 @@ bool flow_hear(Dispatch *d, NodeId node, Unpack *from) {
 // The outputs of the partition lie where the worker has made them.
 static bool place_rows(Dispatch *d, Flow *flow, const MadeRows *rows, WireBlocks *blocks) {
     Partition *into = flow->into;
+    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++) into->sums[t] = rows[t].sum;
     if (blocks->count == 0) return true;
     into->far = workers_rows(d->own->workers, flow->place, blocks);
     bool good = into->far;
-    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++) into->sums[t] = rows[t].sum;
     for (uint32_t t = 0; good && t < flow->run->stage->terminal_count; t++) {
         if (rows[t].entries) {
             Batch *batch = batch_open_far(into->far, rows[t].entries, rows[t].count);

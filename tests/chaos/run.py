@@ -156,6 +156,8 @@ class Trial:
                 return None, f"a process stays: {life.words()}"
             if code == faults.ENDED and b"error[SB8076]" in said and life.points:
                 return None, None  # A worker that always dies before it has done anything: its job has to end.
+            if code == faults.ENDED and b"error[SB8125]" in said and b"come of what can be read only once" in said:
+                return None, None  # Corrupt rows of a stream: its job has to end.
             if code not in life.ends and code != self.wanted:
                 return None, f"exit code {code}: {life.words()}\n{said.decode(errors='replace')}"
             if code == self.wanted and code not in (faults.ENDED,):
