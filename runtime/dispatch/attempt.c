@@ -83,6 +83,10 @@ bool attempt_ends(const Flow *flow, bool lost) {
     return ends;
 }
 
+bool attempt_is_again(const Flow *flow) {
+    return flow->attempt && flow->attempt->partitions == UINT32_MAX;
+}
+
 bool attempt_counts(Flow *flow) {
     Attempt *attempt = flow->attempt;
     uint32_t number = flow->partitions++;

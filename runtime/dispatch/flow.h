@@ -103,6 +103,7 @@ typedef struct Flow {
     Attempt     *attempt;  // At its unit or partition; nullptr: there is but one.
     Attempt     *launch;   // At the unit or partition that it was launched with.
     uint32_t     partitions; // Of `attempt`, made by this flow.
+    bool         aside;    // Breakers have the rows that it makes.
     bool         repeats;  // The last one was made before, by another attempt.
     NodeId       place;    // Where its task runs: not the first node, in a worker (far.h).
     AskRows      far_rows; // Of a task in a worker: from which rows its next partition comes.

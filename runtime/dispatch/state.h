@@ -167,6 +167,8 @@ void attempt_took(Flow *flow);
 bool attempt_begins(Flow *flow);
 // The flow is over, or its worker is lost. True: its work is over.
 bool attempt_ends(const Flow *flow, bool lost);
+// Is all that it makes there, or has it been read?
+bool attempt_is_again(const Flow *flow);
 // The flow has made one more partition. False: what that says was taken over before.
 bool attempt_counts(Flow *flow);
 

@@ -308,6 +308,16 @@ static bool has_rows(const Partition *partition) {
     return false;
 }
 
+// Runs it on the lane. What breakers have already does not come to them again. False: no memory.
+static bool run_on_lane(Dispatch *d, Flow *flow, Partition *partition, uint32_t lane, bool *back) {
+    bool good = !flow->aside || stage_open_aside(flow->run, flow->task);
+    if (good) task_run(flow->task, partition, lane);
+    flow->task->live = nullptr;
+    *back = good && flow_goes_back(d, flow, partition);
+    if (flow->aside) stage_close_aside(flow->run, flow->task);
+    return good;
+}
+
 // Runs the task until it hands something over. nullptr: the job ends.
 static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
     Partition *partition = flow_partition(d, flow);
@@ -317,16 +327,15 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     }
     uint32_t lane = flow->lane == LANE_OF_THREAD ? thread : flow->lane;
     lane += tell_lane(&d->observers, flow);
+    flow->aside = attempt_is_again(flow);
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&d->own->fills[lane]);
     tell_running(&d->observers, flow, thread);
     // Who judges how far a limit lets rows come counts whole ones.
     flow->task->task.splits = !flow->doubt;
-    task_run(flow->task, partition, lane);
-    flow->task->live = nullptr;
-    bool back = flow_goes_back(d, flow, partition);
+    bool back, good = run_on_lane(d, flow, partition, lane, &back);
     pthread_mutex_unlock(&d->own->fills[lane]);
-    if (!back) {
+    if (good && !back) {
         stage_number_records(flow->run, &partition->rejects, flow->made);
         stage_make_batches(flow->run, partition, flow->made, &flow->task->trouble);
         if (flow->run->sums) stage_sum(flow->run, partition, false);
@@ -335,7 +344,11 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     *busy = log_clock_ns() - flow->task->task.call.hold.from;
     pthread_mutex_lock(&d->lock);
     tell_made(&d->observers, flow, partition, thread);
-    return partition;
+    if (good) return partition;
+    stage_spare(flow->run, partition);
+    stage_no_memory(flow->run, d->own->trouble);
+    dispatch_stop(d);
+    return nullptr;
 }
 
 // The same task goes on with rows after those of the unit.

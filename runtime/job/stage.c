@@ -403,6 +403,28 @@ void stage_sum(const StageRun *run, Partition *partition, bool outs) {
     }
 }
 
+// ---- rows that come again ------------------------------------------------------------------------
+
+bool stage_open_aside(const StageRun *run, SbTaskState *task) {
+    const SbStage *stage = run->stage;
+    task->aside = calloc(stage->terminal_count + 1, sizeof(SbBreakerState *));
+    for (uint32_t t = 0; task->aside && t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        if (terminal & SB_TERMINAL_SINK || run->edges[t] != EDGE_NONE) continue;
+        task->aside[t] = sb_breaker_open(&run->job->ask.what->breakers[terminal], 1,
+                                         &run->job->machine.memory, nullptr);
+        if (!task->aside[t]) return false;
+    }
+    return task->aside;
+}
+
+void stage_close_aside(const StageRun *run, SbTaskState *task) {
+    for (uint32_t t = 0; task->aside && t < run->stage->terminal_count; t++)
+        if (task->aside[t]) sb_breaker_close(task->aside[t]);
+    free(task->aside);
+    task->aside = nullptr;
+}
+
 // ---- closing --------------------------------------------------------------------------------
 
 void stage_close(StageRun *run) {

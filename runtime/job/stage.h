@@ -109,6 +109,11 @@ void stage_sum(const StageRun *run, Partition *partition, bool outs);
 void stage_make_batches(const StageRun *run, Partition *partition, int64_t before,
                         Trouble *trouble);
 
+// Rows that are made again, and that breakers have already, go to breakers of the task alone, for
+// one partition. False: no memory. It is closed in any case.
+bool stage_open_aside(const StageRun *run, SbTaskState *task);
+void stage_close_aside(const StageRun *run, SbTaskState *task);
+
 // Sets the trouble that there is no memory for the stage. False.
 bool stage_no_memory(const StageRun *run, Trouble *trouble);
 // A fault that is no record, of memory or of an aggregate, becomes the partition's trouble. True:

@@ -130,38 +130,17 @@ static void spare(Replay *r, StageRun *run, SbTaskState *task, Partition *partit
     pthread_mutex_unlock(&r->limits->d->lock);
 }
 
-// Breakers have the rows already: those that come again go aside.
-static bool open_aside(StageRun *run, SbTaskState *task) {
-    const SbStage *stage = run->stage;
-    task->aside = calloc(stage->terminal_count + 1, sizeof(SbBreakerState *));
-    for (uint32_t t = 0; task->aside && t < stage->terminal_count; t++) {
-        uint32_t terminal = stage->terminals[t];
-        if (terminal & SB_TERMINAL_SINK || run->edges[t] != EDGE_NONE) continue;
-        task->aside[t] = sb_breaker_open(&run->job->ask.what->breakers[terminal], 1,
-                                         &run->job->machine.memory, nullptr);
-        if (!task->aside[t]) return false;
-    }
-    return task->aside;
-}
-
-static void close_aside(const StageRun *run, SbTaskState *task) {
-    for (uint32_t t = 0; task->aside && t < run->stage->terminal_count; t++)
-        if (task->aside[t]) sb_breaker_close(task->aside[t]);
-    free(task->aside);
-    task->aside = nullptr;
-}
-
 // Runs the task until the partition is full. False: the job ends, or is to.
 static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *partition) {
     pthread_mutex_t *fills = &r->limits->fills[r->thread];
-    bool good = open_aside(run, task) || stage_no_memory(run, r->trouble);
+    bool good = stage_open_aside(run, task) || stage_no_memory(run, r->trouble);
     if (good) {
         pthread_mutex_lock(fills);
         task_run(task, partition, r->thread);
         if (partition->lacks) task_keep(task);
         pthread_mutex_unlock(fills);
     }
-    close_aside(run, task);
+    stage_close_aside(run, task);
     if (!good) return false;
     bool whole = task->trouble.kind == TROUBLE_NONE;
     if (whole && stage_take_failure(run, &task->task, partition, &task->trouble)) return true;

@@ -185,6 +185,8 @@ static void add_list(Adder *adder, const SbType *elem, const SbList *list) {
         put(adder, list->ptr, list->len * elem->size);
         return;
     }
+    // As they lie they may take more than they say: nulls, and texts of few bytes.
+    adder->bytes += list->len * elem->size;
     const char *elems = (const char *)list->ptr;
     for (int64_t i = 0; i < list->len && !adder->bad; i++)
         add_value(adder, elem, elems + i * elem->size);

@@ -28,7 +28,8 @@ typedef struct RowSum {
     uint64_t sum;
     uint64_t numbers;       // Of numbers that differ where rows are made again: which row of its
                             // task it is, and its line, if that is known.
-    int64_t  bytes;         // That the first is of.
+    int64_t  bytes;         // That the first is of, and those of lists whose items point further.
+                            // So nothing that a row points to takes more.
 } RowSum;
 
 // False: no memory.

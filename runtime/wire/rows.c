@@ -53,10 +53,14 @@ typedef struct Finder {
 
 static bool leads_astray(RowRanges *ranges, const void *at, int64_t bytes) {
     const ArenaSpace *space = ranges->space;
-    if (space)
-        ranges->astray |= bytes > ranges->most ||
-                          arena_space_find(space, at, bytes) >= space->count;
+    if (space) ranges->astray |= arena_space_find(space, at, bytes) >= space->count;
     return ranges->astray;
+}
+
+// What a row points to is no more than it says. Its own bytes may be: there are gaps in it.
+static bool is_no_part(RowRanges *ranges, const void *at, int64_t bytes) {
+    ranges->astray |= ranges->space && bytes > ranges->most;
+    return leads_astray(ranges, at, bytes);
 }
 
 static void *found(SbHolder *self, void *field, int64_t bytes, bool aligned) {
@@ -64,7 +68,7 @@ static void *found(SbHolder *self, void *field, int64_t bytes, bool aligned) {
     char *here;
     (void)aligned;
     memcpy(&here, field, sizeof here);
-    if (bytes != 0 && leads_astray(finder->ranges, here, bytes)) return nullptr;
+    if (bytes != 0 && is_no_part(finder->ranges, here, bytes)) return nullptr;
     row_ranges_add(finder->ranges, here, bytes);
     return here;
 }

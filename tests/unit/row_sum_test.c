@@ -2,6 +2,8 @@
 // a row says counts; and rows that are no rows any more crash nobody. Run alone:
 // zig-out/test/row_sum_test
 #include "runtime/rows.h"
+#include "runtime/wire.h"
+#include "stdlib/aggregate/held.h"
 
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
@@ -232,6 +234,38 @@ static void flat_rows_are_the_same_apart(const RowForm *, const ArenaSpace *spac
     row_form_close(&form);
 }
 
+// Rows that are sent are looked through with the bytes of their sum as the most that one of them
+// points to: few rows, with many items that say less than they take.
+static void sums_bound_what_rows_point_to(const RowForm *form, const ArenaSpace *space) {
+    enum { MANY = 100 };
+    static const SbHeld held[] = {{offsetof(Row, text), &text_type, sb_held_value},
+                                  {offsetof(Row, list), &list_type, sb_held_value},
+                                  {offsetof(Row, numbers), &numbers_type, sb_held_value},
+                                  {offsetof(Row, place), nullptr, sb_held_place}};
+    SbBreaker what = edge;
+    what.held = held, what.held_count = sizeof held / sizeof *held;
+    Row *row = (Row *)(void *)arena_space_of(space, 0);
+    const SbEntry **entries = (const SbEntry **)(void *)arena_space_of(space, 1);
+    Inner *items = (Inner *)(void *)((char *)entries + 4096);
+    for (int64_t len = 0; len <= MANY; len += MANY) {
+        memset(row, 0, sizeof *row);
+        memset(items, 0, MANY * sizeof *items);
+        row->list = (SbList){.ptr = items, .len = len};
+        entries[0] = &row->entry;
+        RowSum sum = row_sum(form, entries, 1);
+        RowRanges ranges = {.space = space, .most = sum.bytes};
+        row_ranges_add_rows(&ranges, &what, entries, 1);
+        CHECK(!ranges.astray && !ranges.failed && ranges.count == (len > 0 ? 3 : 2));
+        CHECK(row_sum_holds(sum, form, space, entries, 1));
+        row_ranges_close(&ranges);
+        row->list.len = len + (1 << 20);
+        ranges = (RowRanges){.space = space, .most = sum.bytes};
+        row_ranges_add_rows(&ranges, &what, entries, 1);
+        CHECK(ranges.astray && !row_sum_holds(sum, form, space, entries, 1));
+        row_ranges_close(&ranges);
+    }
+}
+
 // ---- with two arenas ----------------------------------------------------------------------------
 
 static void with_arenas(void (*check)(const RowForm *form, const ArenaSpace *space)) {
@@ -249,6 +283,7 @@ static void what_rows_say(void) { with_arenas(sums_are_of_what_rows_say); }
 static void each_bit(void) { with_arenas(each_bit_counts); }
 static void no_crash(void) { with_arenas(nothing_crashes); }
 static void other_numbers(void) { with_arenas(other_numbers_are_no_other_rows); }
+static void bounds(void) { with_arenas(sums_bound_what_rows_point_to); }
 static void flat_rows(void) { with_arenas(flat_rows_are_the_same_apart); }
 
 int main(int argc, char **argv) {
@@ -256,6 +291,7 @@ int main(int argc, char **argv) {
                                      {"each_bit", each_bit},
                                      {"no_crash", no_crash},
                                      {"other_numbers", other_numbers},
+                                     {"bounds", bounds},
                                      {"flat_rows", flat_rows}};
     return unit_main("row_sum", tests, sizeof tests / sizeof *tests, argc, argv);
 }
