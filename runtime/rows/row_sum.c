@@ -7,12 +7,20 @@
 
 enum : int64_t { CHUNK = 8 << 10, ENTRY_ALIGN = 8, WORD = 8, SHORT = 32 };
 static_assert(SHORT <= SB_SLACK);
+static const uint64_t ODD = 0x9e3779b97f4a7c15;
 
-// Something that each row says.
+// A word of each entry, of which some bytes are said.
+struct RowWord {
+    uint32_t at;    // In words from the entry.
+    uint64_t mask;  // The bytes.
+    uint64_t key;   // Tells words apart.
+};
+
+// Something that each row says beside its words.
 struct RowPart {
-    enum { PART_BYTES, PART_OPTION, PART_TEXT, PART_PLACE, PART_VALUE } kind;
+    enum { PART_OPTION, PART_TEXT, PART_PLACE, PART_VALUE } kind;
     uint32_t      offset;  // In the entry.
-    uint32_t      bytes;   // BYTES, OPTION: of the value.
+    uint32_t      bytes;   // OPTION: of the value.
     uint32_t      valid;   // OPTION: offset of the byte that says whether there is one.
     const SbType *type;    // VALUE
 };
@@ -32,14 +40,18 @@ static uint32_t value_bytes(const SbType *type) {
     return type->nullable ? type->valid_offset : type->size;
 }
 
-// Bytes that follow those of the part before belong to it.
+// The bytes are said by each row. Words come in their order, each one once.
 static void add_bytes(RowForm *form, uint32_t offset, uint32_t bytes) {
-    RowPart *last = form->count > 0 ? &form->parts[form->count - 1] : nullptr;
-    if (last && last->kind == PART_BYTES && last->offset + last->bytes == offset)
-        last->bytes += bytes;
-    else
-        form->parts[form->count++] = (RowPart){.kind = PART_BYTES, .offset = offset,
-                                               .bytes = bytes};
+    for (uint32_t at = offset; at < offset + bytes; at++) {
+        uint32_t i = 0, word = at / WORD;
+        while (i < form->word_count && form->words[i].at < word) i++;
+        if (i == form->word_count || form->words[i].at != word) {
+            memmove(form->words + i + 1, form->words + i,
+                    (form->word_count++ - i) * sizeof *form->words);
+            form->words[i] = (RowWord){.at = word, .key = checksum_next(ODD, &word, sizeof word)};
+        }
+        form->words[i].mask |= UINT64_C(0xff) << at % WORD * 8;
+    }
 }
 
 static void add_column(RowForm *form, const SbField *field) {
@@ -50,32 +62,32 @@ static void add_column(RowForm *form, const SbField *field) {
         add_bytes(form, offset, bytes);
         return;
     }
-    if (is_scalar(type))
+    if (is_scalar(type)) {
         part = (RowPart){.kind = PART_OPTION, .offset = offset, .bytes = bytes,
                          .valid = offset + type->valid_offset};
-    else if (is_text(type) && !type->nullable)
+        add_bytes(form, part.valid, 1);
+    } else if (is_text(type) && !type->nullable) {
         part.kind = PART_TEXT;
+        add_bytes(form, offset + (uint32_t)offsetof(SbStr, len), sizeof(int64_t));
+    }
     form->parts[form->count++] = part;
 }
 
-// Of what it points to its length comes first.
+// Of an option that is put beside others.
 static int64_t fixed_bytes(const RowPart *part) {
-    switch (part->kind) {
-    case PART_BYTES: return part->bytes;
-    case PART_OPTION: return part->bytes + 1;
-    case PART_TEXT: return sizeof(int64_t);
-    case PART_PLACE:
-    case PART_VALUE: break;
-    }
-    return 0;
+    return part->kind == PART_OPTION ? part->bytes : 0;
+}
+
+static bool open_parts(RowForm *form, const SbBreaker *edge) {
+    enum { PLACE = 1 };
+    form->parts = calloc(edge->row->field_count + PLACE, sizeof *form->parts);
+    form->words = calloc((size_t)edge->entry_bytes / WORD + 1, sizeof *form->words);
+    return form->parts && form->words;
 }
 
 bool row_form_open(RowForm *form, const SbBreaker *edge) {
-    enum { HEAD = 1, IDENTITY = 1, PLACE = 1 };
-    size_t most = HEAD + edge->row->field_count + IDENTITY + PLACE;
-    *form = (RowForm){.parts = calloc(most, sizeof *form->parts),
-                      .entry_bytes = edge->entry_bytes};
-    if (!form->parts) return false;
+    *form = (RowForm){.entry_bytes = edge->entry_bytes};
+    if (!open_parts(form, edge)) return false;
     add_bytes(form, offsetof(SbEntry, hash), sizeof(uint64_t));
     for (uint32_t i = 0; i < edge->row->field_count; i++) add_column(form, &edge->row->fields[i]);
     if (edge->identity_offset != UINT32_MAX)
@@ -88,6 +100,7 @@ bool row_form_open(RowForm *form, const SbBreaker *edge) {
 
 void row_form_close(RowForm *form) {
     free(form->parts);
+    free(form->words);
     *form = (RowForm){0};
 }
 
@@ -95,7 +108,7 @@ void row_form_close(RowForm *form) {
 
 // What rows say is put side by side, and summed up a chunk at a time.
 typedef struct Adder {
-    uint64_t          sum, numbers;
+    uint64_t          sum, words, numbers;
     int64_t           bytes;  // Of which it is; those that are held come beside.
     const ArenaSpace *space;  // Whatever is gone along lies there; nullptr: who asks knows.
     int64_t           most;   // Bytes that it may be.
@@ -107,7 +120,7 @@ typedef struct Adder {
 
 static void begin(Adder *adder, const ArenaSpace *space, int64_t most, int64_t count) {
     adder->sum = (uint64_t)count;
-    adder->numbers = 0;
+    adder->words = adder->numbers = 0;
     adder->bytes = adder->held = 0;
     adder->space = space;
     adder->most = most;
@@ -127,7 +140,6 @@ static void flush(Adder *adder) {
 
 // In their order.
 static inline void add_number(Adder *adder, uint64_t number) {
-    static const uint64_t ODD = 0x9e3779b97f4a7c15;
     adder->numbers = (adder->numbers ^ number) * ODD;
 }
 
@@ -243,7 +255,6 @@ static inline char *put_bytes(char *to, const char *at, uint32_t bytes) {
 
 static inline char *put_option(char *to, const RowPart *part, const char *entry) {
     bool valid = entry[part->valid] != 0;
-    *to++ = valid;
     return valid ? put_bytes(to, entry + part->offset, part->bytes) : to;
 }
 
@@ -275,42 +286,46 @@ static void put_other(Adder *adder, const RowPart *part, const char *at, int64_t
     make_room(adder, more);
 }
 
-static void add_row(Adder *adder, const RowForm *form, const char *entry) {
-    make_room(adder, form->fixed);
-    char *to = adder->room + adder->held;
-    for (uint32_t i = 0; i < form->count && !adder->bad; i++) {
-        const RowPart *part = &form->parts[i];
-        const char *at = entry + part->offset;
-        SbStr text;
-        if (part->kind == PART_BYTES) {
-            to = put_bytes(to, at, part->bytes);
-            continue;
-        }
-        if (part->kind == PART_OPTION) {
-            to = put_option(to, part, entry);
-            continue;
-        }
-        if (part->kind == PART_TEXT) {
-            memcpy(&text, at, sizeof text);
-            memcpy(to, &text.len, sizeof text.len);
-            adder->held = to + sizeof text.len - adder->room;
-            put_text(adder, &text, form->fixed);
-        } else {
-            adder->held = to - adder->room;
-            put_other(adder, part, at, form->fixed);
-        }
-        to = adder->room + adder->held;
+// Each word is a product of its halves, as in XXH3, so that none waits for the one before.
+static inline void add_words(Adder *adder, const RowForm *form, const SbEntry *entry) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < form->word_count; i++) {
+        const RowWord *word = &form->words[i];
+        uint64_t is;
+        memcpy(&is, (const char *)entry + word->at * WORD, sizeof is);
+        is = (is & word->mask) ^ word->key;
+        sum += (uint32_t)is * (is >> 32);
     }
-    adder->held = to - adder->room;
+    adder->words = (adder->words ^ sum) * ODD;
+    adder->bytes += form->word_count * WORD;
 }
 
-// The same of a row that says more than a chunk holds.
-static void add_wide_row(Adder *adder, const RowForm *form, const char *entry) {
+static void add_part(Adder *adder, const RowPart *part, const char *entry, int64_t more) {
+    const char *at = entry + part->offset;
+    SbStr text;
+    if (part->kind == PART_OPTION) {
+        char *to = put_option(adder->room + adder->held, part, entry);
+        adder->held = to - adder->room;
+    } else if (part->kind == PART_TEXT) {
+        memcpy(&text, at, sizeof text);
+        put_text(adder, &text, more);
+    } else {
+        put_other(adder, part, at, more);
+    }
+}
+
+static inline void add_parts(Adder *adder, const RowForm *form, const char *entry) {
+    make_room(adder, form->fixed);
+    for (uint32_t i = 0; i < form->count && !adder->bad; i++)
+        add_part(adder, &form->parts[i], entry, form->fixed);
+}
+
+// The same of a row whose options are more than a chunk holds.
+static void add_wide_parts(Adder *adder, const RowForm *form, const char *entry) {
     for (uint32_t i = 0; i < form->count && !adder->bad; i++) {
         const RowPart *part = &form->parts[i];
-        RowForm one = {.parts = form->parts + i, .count = 1, .fixed = fixed_bytes(part)};
-        if (one.fixed <= CHUNK) add_row(adder, &one, entry);
-        else put(adder, entry + part->offset, part->bytes);
+        make_room(adder, fixed_bytes(part));
+        add_part(adder, part, entry, 0);
     }
 }
 
@@ -327,10 +342,12 @@ static RowSum add_rows(Adder *adder, const RowForm *form, const SbEntry *const *
     for (int64_t i = 0; i < count && !adder->bad; i++)
         if (reaches_entry(adder, entries[i], form->entry_bytes)) {
             add_number(adder, entries[i]->order);
-            if (form->fixed <= CHUNK) add_row(adder, form, (const char *)entries[i]);
-            else add_wide_row(adder, form, (const char *)entries[i]);
+            add_words(adder, form, entries[i]);
+            if (form->fixed <= CHUNK) add_parts(adder, form, (const char *)entries[i]);
+            else add_wide_parts(adder, form, (const char *)entries[i]);
         }
     flush(adder);
+    adder->sum = checksum_next(adder->sum, &adder->words, sizeof adder->words);
     return (RowSum){adder->sum, adder->numbers, adder->bytes};
 }
 

@@ -17,11 +17,13 @@
 
 // What rows of an edge say, and where: see row_sum.c.
 typedef struct RowPart RowPart;
+typedef struct RowWord RowWord;
 typedef struct RowForm {
-    RowPart *parts;         // From malloc.
-    uint32_t count;
+    RowWord *words;         // From malloc: of what lies in the entry itself.
+    RowPart *parts;         // From malloc: the rest.
+    uint32_t word_count, count;
     int64_t  entry_bytes;
-    int64_t  fixed;         // Bytes that each row says, but for what it points to.
+    int64_t  fixed;         // Bytes of options that a row may say.
 } RowForm;
 
 typedef struct RowSum {
