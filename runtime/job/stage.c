@@ -403,7 +403,7 @@ void stage_sum(const StageRun *run, Partition *partition, bool outs) {
     }
 }
 
-// ---- rows that come again ------------------------------------------------------------------------
+// ---- rows that come again -----------------------------------------------------------------------
 
 bool stage_open_aside(const StageRun *run, SbTaskState *task) {
     const SbStage *stage = run->stage;
