@@ -394,6 +394,8 @@ static Value check_kind(Checker *checker, Scope *scope, const AstExpr *expr, con
 
 Value check_expr(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
     if (!expr) return error_value(checker);
+    // A literal whose place is of an unknown type: what the literal lacks, the type would say.
+    bool lost = want && is_error(want) && (expr->kind == AST_LIST || expr->kind == AST_STRUCT);
     if (want && (is_error(want) || is_null(want))) want = nullptr;
     if (checker->depth >= DEPTH_MAX) {
         Diag *diag = report(checker, DIAG_TOO_DEEP, expr->span,
@@ -403,7 +405,9 @@ Value check_expr(Checker *checker, Scope *scope, const AstExpr *expr, const Type
         return error_value(checker);
     }
     checker->depth++;
+    checker->quiet += lost;
     Value value = check_kind(checker, scope, expr, want);
+    checker->quiet -= lost;
     checker->depth--;
     return expr_is_none(value.id) ? error_value(checker) : value;
 }
