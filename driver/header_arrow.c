@@ -52,7 +52,7 @@ static const char *const formats[] = {
     [TYPE_F16] = "e", [TYPE_F32] = "f", [TYPE_F64] = "g",
     [TYPE_STR] = "u", [TYPE_BYTES] = "z", [TYPE_JSON] = "u",
     [TYPE_DATE] = "tdD", [TYPE_DURATION] = "tDu",
-    [TYPE_LIST] = "+l", [TYPE_STRUCT] = "+s", [TYPE_MAP] = "+m",
+    [TYPE_LIST] = "+l", [TYPE_STRUCT] = "+s", [TYPE_TENSOR] = "+w", [TYPE_MAP] = "+m",
 };
 
 void header_arrow_format(TextBuf *buf, const Type *type) {
@@ -61,9 +61,11 @@ void header_arrow_format(TextBuf *buf, const Type *type) {
     if (base->kind == TYPE_TIMESTAMP) text_buf_format(buf, "\"ts%c:UTC\"", units[base->unit]);
     else if (base->kind == TYPE_DECIMAL)
         text_buf_format(buf, "\"d:%u,%u\"", base->precision, base->scale);
+    else if (base->kind == TYPE_TENSOR)
+        text_buf_format(buf, "\"+w:%llu\"", (unsigned long long)type_elements(base));
     else
         text_buf_format(buf, "\"%s\"", formats[base->kind]);
-    if (base->kind == TYPE_LIST || base->kind == TYPE_MAP) {
+    if (base->kind == TYPE_LIST || base->kind == TYPE_MAP || base->kind == TYPE_TENSOR) {
         text_buf_add(buf, TEXT(" of "));
         header_arrow_format(buf, base->elem);
     }

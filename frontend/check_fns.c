@@ -142,13 +142,14 @@ static void check_body(Checker *checker, FnDecl *fn) {
 // What a function takes and gives: by value in C, in arrays of Arrow, or in Python.
 typedef enum Carrier { BY_VALUE, BY_ARROW, BY_PYTHON } Carrier;
 
-// By value go no decimals, lists and structs. Arrow has a code for f16, and Python no arrays of it.
+// By value go no decimals, lists, tensors and structs. Arrow has a code for f16, and Python no arrays of it.
 static bool is_carried(const Type *type, Carrier by) {
     const Type *base = type_base(type);
     if (is_error(base)) return true;
     if (type_is_half(base)) return base->kind == TYPE_F16 && by == BY_ARROW;
     if (by == BY_VALUE) return base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL;
-    if (base->kind == TYPE_LIST || base->kind == TYPE_MAP) return is_carried(base->elem, by);
+    if (base->kind == TYPE_LIST || base->kind == TYPE_MAP || base->kind == TYPE_TENSOR)
+        return is_carried(base->elem, by);
     for (uint32_t i = 0; base->kind == TYPE_STRUCT && i < base->field_count; i++)
         if (!is_carried(base->fields[i].type, by)) return false;
     return base->kind <= TYPE_STRUCT;

@@ -200,8 +200,10 @@ bool graph_is_elementwise(const Expr *node) {
     case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
     case EXPR_MOD: case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT:
     case EXPR_GE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_ROUND:
-    case EXPR_CALL: case EXPR_EXPAND: case EXPR_CHOOSE:
+    case EXPR_EXPAND: case EXPR_CHOOSE:
         return !node->type->nullable;
+    case EXPR_CALL:  // A function over batches gives whole tensors.
+        return !node->type->nullable && !(node->fn->traits & FN_BATCH);
     case EXPR_CONST: case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE:
     case EXPR_SOME: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
     case EXPR_COALESCE: case EXPR_PRESENT: case EXPR_IF: case EXPR_IN: case EXPR_ELSE:

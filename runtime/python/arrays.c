@@ -20,7 +20,8 @@ static bool is_text(const SbType *type) {
 }
 
 static int64_t buffer_count(const SbType *type) {
-    return type->kind == SB_STRUCT ? 1 : is_text(type) ? 3 : 2;
+    if (type->kind == SB_STRUCT || type->kind == SB_TENSOR) return 1;
+    return is_text(type) ? 3 : 2;
 }
 
 static int64_t bits_bytes(int64_t count) { return (count + 7) / 8; }
@@ -151,7 +152,9 @@ bool arrays_read(ArraysFrom *from, const SbType *type, int64_t count, struct Arr
     array->children = cells;
     for (uint32_t i = 0; i < child_count(type); i++) {
         cells[i] = from->arrays++;
-        int64_t inside = type->kind == SB_STRUCT ? length : -1;
+        int64_t inside = type->kind == SB_STRUCT   ? length
+                         : type->kind == SB_TENSOR ? length * sb_arrow_elements(type)
+                                                   : -1;
         if (!arrays_read(from, child_type(type, i), inside, cells[i])) return false;
     }
     return true;

@@ -11,6 +11,7 @@ import importlib
 import importlib.machinery
 import inspect
 import itertools
+import math
 import mmap
 import operator
 import os
@@ -49,14 +50,16 @@ UNITS = {"s": 1, "m": 1_000, "u": 1_000_000, "n": 1_000_000_000}
 
 
 class Type:
-    def __init__(self, format, name, children):
-        self.format, self.name, self.children = format, name, children
+    def __init__(self, format, name, shape, children):
+        self.format, self.name, self.shape, self.children = format, name, shape, children
+        self.elements = math.prod(shape)  # Of a tensor.
         self.code = "q" if format.startswith("ts") else CODES.get(format)
         self.size = struct.calcsize(self.code) if self.code else 16
         self.precision = self.scale = 0
         if format.startswith("d:"):
             self.precision, self.scale = map(int, format[2:].split(","))
         self.kind = ("fixed" if self.code else "decimal" if self.precision else
+                     "tensor" if shape else
                      {"b": "bits", "u": "text", "z": "text", "+l": "list", "+m": "list"}.get(format, "struct"))
         self.convert = converter(self)
 
@@ -69,14 +72,17 @@ class Type:
             return "{str: %s}" % self.children[0].children[1].say()
         if self.kind == "list":
             return "[%s]" % self.children[0].say()
+        if self.kind == "tensor":
+            return "%s[%s]" % (self.children[0].say(), ", ".join(map(str, self.shape)))
         if self.kind == "struct":
             return "{%s}" % ", ".join("%s: %s" % (c.name, c.say()) for c in self.children)
         return NAMES[self.format]
 
 
 def read_type(fields):
-    name, format, count = next(fields), next(fields), int(next(fields))
-    return Type(format, name, [read_type(fields) for _ in range(count)])
+    name, format, shape = next(fields), next(fields), tuple(map(int, next(fields).split()))
+    count = int(next(fields))
+    return Type(format, name, shape, [read_type(fields) for _ in range(count)])
 
 
 # ---- values of Python, as they stand in arrays ---------------------------------------------------
@@ -224,6 +230,31 @@ def sequence(type):
     return convert
 
 
+# The elements of lists in lists, or of an array with the buffer protocol, in the order of the shape.
+def tensor(type):
+    elem = type.children[0]
+
+    def flat(value, depth):
+        if depth == len(type.shape):
+            return [elem.convert(value)]
+        if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+            raise ValueError
+        parts = list(value)
+        if len(parts) != type.shape[depth]:
+            raise ValueError
+        return list(itertools.chain.from_iterable(flat(part, depth + 1) for part in parts))
+
+    def convert(value):
+        shape = getattr(value, "shape", type.shape)
+        if tuple(shape) == type.shape and hasattr(value, "tolist"):
+            value = value.tolist()
+        try:
+            return flat(value, 0)
+        except ValueError:
+            refuse(type, value)
+    return convert
+
+
 # A dict, or pairs of keys and values, to entries.
 def mapping(type):
     key, value = type.children[0].children
@@ -261,6 +292,8 @@ def converter(type):
         return moment(type)
     if type.kind == "decimal":
         return exact_number(type)
+    if type.kind == "tensor":
+        return tensor(type)
     special = {"b": boolean, "f": floating, "g": floating, "u": text, "z": binary, "tdD": day,
                "tDu": span, "+l": sequence, "+s": record, "+m": mapping}
     return special.get(type.format, whole)(type)
@@ -303,7 +336,8 @@ class Column:
 
     `format` is the format of the Arrow C Data Interface. `buffers` are memoryviews as the Arrow
     columnar format has them: validity (None: no nulls) and what follows. `values` is a memoryview
-    of numbers where the type is one of fixed width. `children` are columns. Libraries that know
+    of numbers where the type is one of fixed width. Of tensors of numbers it has their dimensions
+    after that of the rows. `children` are columns. Libraries that know
     the Arrow PyCapsule interface take a column as it is (__arrow_c_array__)."""
 
     def __init__(self, type, length, null_count, buffers, children=()):
@@ -316,6 +350,12 @@ class Column:
 
     @property
     def values(self):
+        if self.type.kind == "tensor" and self.length:
+            elements, shape = self.children[0], (self.length, *self.type.shape)
+            if elements.type.kind == "bits":
+                flags = bytes(base_values(elements, 0, elements.length))
+                return memoryview(flags).cast("?", shape=shape)
+            return elements.values.cast("B").cast(elements.type.code, shape=shape)
         if self.type.kind != "fixed":
             raise TypeError("values of %s have no fixed width" % self.type.say())
         return self.buffers[1][:self.length * self.type.size].cast(self.type.code)
@@ -366,6 +406,12 @@ def base_values(column, first, count):
             return [{} for _ in range(count)]
         fields = [plain_values(child, first, count) for child in column.children]
         return [dict(zip(names, row)) for row in zip(*fields)]
+    if kind == "tensor":
+        each = type.elements
+        items = plain_values(column.children[0], first * each, count * each)
+        for size in reversed(type.shape):
+            items = [items[at:at + size] for at in range(0, len(items), size)]
+        return items
     offsets = column.buffers[1][4 * first:4 * (first + count + 1)].cast("i").tolist()
     ends = zip(offsets, offsets[1:])
     base = offsets[0]
@@ -406,6 +452,11 @@ def column_of(type, values):
         children = [column_of(child, [row[i] for row in rows])
                     for i, child in enumerate(type.children)]
         return Column(type, count, nulls, [valid], children)
+    if kind == "tensor":
+        empty = [0] * type.elements
+        items = [empty if value is None else value for value in values]
+        elements = column_of(type.children[0], list(itertools.chain.from_iterable(items)))
+        return Column(type, count, nulls, [valid], [elements])
     if kind in ("text", "list"):
         empty = b"" if kind == "text" else []
         filled = [empty if value is None else value for value in values] if nulls else values
@@ -525,6 +576,12 @@ def pointers(kind, children):
     return cells
 
 
+def tensor_metadata(type):
+    words = (b"ARROW:extension:name", b"arrow.fixed_shape_tensor", b"ARROW:extension:metadata",
+             b'{"shape":[%s]}' % ",".join(map(str, type.shape)).encode())
+    return struct.pack("=i", 2) + b"".join(struct.pack("=i", len(word)) + word for word in words)
+
+
 # Entries of a map and their keys are never null.
 def schema_struct(type, flags=2):
     children = [schema_struct(child) for child in type.children]
@@ -532,9 +589,11 @@ def schema_struct(type, flags=2):
         children = [schema_struct(type.children[0], 0)]
         children[0].children[0].contents.flags = 0
     cells = pointers(CSchema, children)
+    metadata = ctypes.create_string_buffer(tensor_metadata(type)) if type.shape else None
     made = CSchema(format=type.format.encode(), name=type.name.encode(), flags=flags,
+                   metadata=metadata and ctypes.addressof(metadata),
                    n_children=len(children), children=cells)
-    return export(made, release_schema, (cells, children))
+    return export(made, release_schema, (cells, children, metadata))
 
 
 def address_of(view):
@@ -596,6 +655,9 @@ def cut_column(type, first, count, null_count, buffer, child):
     if type.kind == "struct":
         children = [child(i, first, count) for i in range(len(type.children))]
         return Column(type, count, null_count, [valid], children)
+    if type.kind == "tensor":
+        elements = child(0, first * type.elements, count * type.elements)
+        return Column(type, count, null_count, [valid], [elements])
     offsets = buffer(1, 4 * (first + count + 1))[4 * first:]
     ends = offsets.cast("i") if count else array.array("i", [0])
     base, end = ends[0], ends[count]
@@ -662,6 +724,8 @@ def pyarrow_type(type):
         return pa.map_(pa.string(), pyarrow_type(type.children[0].children[1]))
     if type.kind == "list":
         return pa.list_(pyarrow_type(type.children[0]))
+    if type.kind == "tensor":
+        return pa.list_(pyarrow_type(type.children[0]), type.elements)
     if type.kind == "struct":
         return pa.struct([(child.name, pyarrow_type(child)) for child in type.children])
     if type.format.startswith("ts"):
@@ -676,8 +740,12 @@ def pyarrow_type(type):
 def to_pyarrow(column):
     buffers = [None if view is None else pyarrow.py_buffer(view) for view in column.buffers]
     children = [to_pyarrow(child) for child in column.children]
-    return pyarrow.Array.from_buffers(column.type.pyarrow, column.length, buffers,
+    made = pyarrow.Array.from_buffers(column.type.pyarrow, column.length, buffers,
                                       column.null_count, 0, children or None)
+    if column.type.kind != "tensor" or not hasattr(pyarrow, "fixed_shape_tensor"):
+        return made
+    shaped = pyarrow.fixed_shape_tensor(column.type.children[0].pyarrow, column.type.shape)
+    return pyarrow.ExtensionArray.from_storage(shaped, made)
 
 
 # May one become the other by a cast that loses nothing? A number is no text.
@@ -698,6 +766,9 @@ def alike(have, want):
     if is_.is_map(want):
         return (is_.is_map(have) and alike(have.key_type, want.key_type)
                 and alike(have.item_type, want.item_type))
+    if is_.is_fixed_size_list(want):
+        return (is_.is_fixed_size_list(have) and have.list_size == want.list_size
+                and alike(have.value_type, want.value_type))
     if is_.is_list(want):
         some = is_.is_list(have) or is_.is_large_list(have) or is_.is_fixed_size_list(have)
         return some and alike(have.value_type, want.value_type)
@@ -723,12 +794,30 @@ def cast_rows(type, value, misfits):
     return pyarrow.concat_arrays(parts)
 
 
+# An array of tensors says their shape, and may have its dimensions in another order: then its
+# elements are moved.
+def shaped_tensor(type, value):
+    shape = getattr(value.type, "shape", None)
+    order = getattr(value.type, "permutation", None)
+    if shape is None:
+        return None
+    order = list(order) if order else list(range(len(shape)))
+    if tuple(shape[i] for i in order) != type.shape:
+        raise Misfit("an array of %s is no array of %s" % (value.type, type.say()))
+    moved = order != sorted(order) and not value.null_count
+    return from_buffer(type, value.to_numpy_ndarray()) if moved else None
+
+
 def from_pyarrow(type, value, cleanups, misfits):
     if isinstance(value, pyarrow.ChunkedArray):
         chunks = value.chunks
         value = (chunks[0] if len(chunks) == 1 else pyarrow.concat_arrays(chunks) if chunks
                  else pyarrow.array([], type.pyarrow))
     if isinstance(value, pyarrow.ExtensionArray):
+        if type.kind == "tensor":
+            column = shaped_tensor(type, value)
+            if column:
+                return column
         value = value.storage
     if not value.type.equals(type.pyarrow):
         if not alike(value.type, type.pyarrow):
@@ -761,6 +850,16 @@ def number_class(code):
     return "f" if code in "efd" else "b" if code == "?" else "i" if code in "bhilqn" else "u"
 
 
+# An array of all rows: its first dimension counts them.
+def from_tensor(type, view):
+    if view.shape[1:] != type.shape or not view.shape[0]:
+        return None
+    data = view if view.c_contiguous else memoryview(view.tobytes()).cast(view.format)
+    flat = data.cast("B").cast(view.format.lstrip("@=<"))
+    elements = from_buffer(type.children[0], flat)
+    return elements and Column(type, view.shape[0], 0, [None], [elements])
+
+
 # An object with the buffer protocol, as array.array and arrays of numpy. None: it is none, or of
 # other numbers.
 def from_buffer(type, value):
@@ -769,6 +868,8 @@ def from_buffer(type, value):
     except (TypeError, ValueError, BufferError):
         return None
     code = view.format.lstrip("@=<")
+    if type.kind == "tensor":
+        return from_tensor(type, view)
     if view.ndim != 1 or len(code) != 1 or code not in "efd?bhilqnBHILQN":
         return None
     if type.kind == "bits" and code == "?":
@@ -1014,7 +1115,7 @@ class Shared:
 
 def read_column(view, words, type):
     length, nulls = next(words), next(words)
-    counts = {"text": 3, "struct": 1}
+    counts = {"text": 3, "struct": 1, "tensor": 1}
     buffers = []
     for _ in range(counts.get(type.kind, 2)):
         offset, size = next(words), next(words)

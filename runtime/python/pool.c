@@ -48,12 +48,16 @@ static void put_field(FILE *to, const char *text, int64_t len) {
     fputc(0, to);
 }
 
-static void put_type(FILE *to, const struct ArrowSchema *schema) {
+// Name, format, sizes of the dimensions of a tensor, number of children, and these.
+static void put_type(FILE *to, const struct ArrowSchema *schema, const SbType *type) {
     put_field(to, schema->name, (int64_t)strlen(schema->name));
     put_field(to, schema->format, (int64_t)strlen(schema->format));
-    fprintf(to, "%lld", (long long)schema->n_children);
+    for (uint32_t i = 0; i < type->rank; i++) fprintf(to, i ? " %u" : "%u", type->shape[i]);
+    fprintf(to, "%c%lld", 0, (long long)schema->n_children);
     fputc(0, to);
-    for (int64_t i = 0; i < schema->n_children; i++) put_type(to, schema->children[i]);
+    for (int64_t i = 0; i < schema->n_children; i++)
+        put_type(to, schema->children[i],
+                 sb_is_sequence(type) ? type->elem : type->fields[i].type);
 }
 
 static bool put_types(FILE *to, const SbPythonFn *fn) {
@@ -65,8 +69,9 @@ static bool put_types(FILE *to, const SbPythonFn *fn) {
     if (good) {
         fprintf(to, "%lld", (long long)rows.n_children);
         fputc(0, to);
-        for (int64_t i = 0; i < rows.n_children; i++) put_type(to, rows.children[i]);
-        put_type(to, &result);
+        for (int64_t i = 0; i < rows.n_children; i++)
+            put_type(to, rows.children[i], fn->row->fields[i].type);
+        put_type(to, &result, fn->result);
     }
     sb_scratch_close(&call);
     return good;

@@ -4,6 +4,7 @@
 //   bool b        i8 i16 i32 i64  c s i l      u8 u16 u32 u64  C S I L     f16 f32 f64  e f g
 //   str json u    bytes z         date tdD     timestamp tss: tsm: tsu: tsn: and UTC
 //   duration tDu  decimal(p,s) d:p,s           [T] +l   {a: T} +s   {str: T} +m
+//   T[2, 3] +w:6, of the extension arrow.fixed_shape_tensor with its shape
 //
 // Nulls are bits of validity bitmaps, least significant first. An array without nulls may have no
 // bitmap. Offsets of texts and lists are of 32 bits.
@@ -34,6 +35,9 @@ struct ArrowArray {
 };
 
 #endif
+
+// Elements of a value of a tensor.
+int64_t sb_arrow_elements(const SbType *type);
 
 // Fills `schema` as that of a value of the type, in memory of `call`. A status.
 int32_t sb_arrow_schema(SbCall *call, SbStr name, const SbType *type, struct ArrowSchema *schema);

@@ -12,6 +12,7 @@ typedef enum ArrowForm : uint8_t {
     FORM_TEXT,     // validity, offsets, bytes
     FORM_LIST,     // validity, offsets; one child
     FORM_STRUCT,   // validity; a child for each field
+    FORM_TENSOR,   // validity; one child, which has the elements of all
 } ArrowForm;
 
 typedef struct ArrowKind {
@@ -32,6 +33,7 @@ static const ArrowKind arrow_kinds[] = {
     [SB_DATE] = {"tdD", FORM_FIXED}, [SB_TIMESTAMP] = {nullptr, FORM_FIXED},
     [SB_DURATION] = {"tDu", FORM_FIXED},
     [SB_LIST] = {"+l", FORM_LIST}, [SB_STRUCT] = {"+s", FORM_STRUCT},
+    [SB_TENSOR] = {nullptr, FORM_TENSOR},
     [SB_MAP] = {"+m", FORM_LIST},  // Of entries, as it is in memory.
 };
 
@@ -43,12 +45,13 @@ static inline int64_t arrow_buffers(ArrowForm form) {
     static const uint8_t counts[] = {
         [FORM_NONE] = 0, [FORM_BITS] = 2, [FORM_FIXED] = 2, [FORM_DECIMAL] = 2,
         [FORM_TEXT] = 3, [FORM_LIST] = 2, [FORM_STRUCT] = 1,
+        [FORM_TENSOR] = 1,
     };
     return counts[form];
 }
 
 static inline uint32_t arrow_children(const SbType *type) {
-    if (arrow_kinds[type->kind].form == FORM_LIST) return 1;
+    if (sb_is_sequence(type)) return 1;
     return type->kind == SB_STRUCT ? type->field_count : 0;
 }
 

@@ -155,6 +155,25 @@ static bool open_array(const Put *put) {
     return array->children && all;
 }
 
+// The elements of all values, one after the other. A null has zeroes.
+static int32_t put_tensor(const Put *put) {
+    const SbType *elem = put->type->elem;
+    int64_t each = sb_arrow_elements(put->type), size = sb_base_size(elem) * each;
+    const Put items = {put->call, elem, nullptr, put->count * each, put->array->children[0]};
+    bool bits = arrow_kinds[elem->kind].form == FORM_BITS;
+    if (!open_array(&items)) return SB_FAULT_TOO_LARGE;
+    char *out = take(&items, bits ? bitmap_bytes(items.count) : size * put->count);
+    items.array->buffers[1] = out;
+    if (!out) return SB_FAULT_TOO_LARGE;
+    for (int64_t i = 0; i < put->count; i++) {
+        const SbList *tensor = put->values[i];
+        if (tensor && !bits) memcpy(out + i * size, tensor->ptr, (size_t)size);
+        for (int64_t k = 0, at = i * each; tensor && bits && k < each; k++, at++)
+            out[at >> 3] = (char)(out[at >> 3] | ((const uint8_t *)tensor->ptr)[k] << (at & 7));
+    }
+    return SB_OK;
+}
+
 int32_t sb_arrow_put(SbCall *call, const SbType *type, const void *const *values, int64_t count,
                      struct ArrowArray *array) {
     Put put = {call, type, values, count, array};
@@ -166,6 +185,7 @@ int32_t sb_arrow_put(SbCall *call, const SbType *type, const void *const *values
     case FORM_DECIMAL: good = put_decimals(&put); break;
     case FORM_TEXT: good = put_texts(&put); break;
     case FORM_LIST: return put_list(&put);
+    case FORM_TENSOR: return put_tensor(&put);
     case FORM_STRUCT: return put_struct(&put);
     case FORM_NONE: break;
     }

@@ -5,17 +5,51 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FORMAT_BYTES = 32 };
+enum { FORMAT_BYTES = 32, SHAPE_BYTES = 160 };
 
 static void keep_schema(struct ArrowSchema *schema) { schema->release = nullptr; }
 
 static const char *format_of(SbCall *call, const SbType *type) {
     static const char *const units[] = {"tss:UTC", "tsm:UTC", "tsu:UTC", "tsn:UTC"};
     if (type->kind == SB_TIMESTAMP) return units[type->unit];
-    if (type->kind != SB_DECIMAL) return arrow_kinds[type->kind].format;
+    if (arrow_kinds[type->kind].format) return arrow_kinds[type->kind].format;
     char *format = sb_alloc(call, FORMAT_BYTES);
-    if (format) snprintf(format, FORMAT_BYTES, "d:%d,%d", type->precision, type->scale);
+    if (!format) return nullptr;
+    if (type->kind == SB_TENSOR)
+        snprintf(format, FORMAT_BYTES, "+w:%lld", (long long)sb_arrow_elements(type));
+    else snprintf(format, FORMAT_BYTES, "d:%d,%d", type->precision, type->scale);
     return format;
+}
+
+int64_t sb_arrow_elements(const SbType *type) {
+    int64_t count = 1;
+    for (uint32_t i = 0; i < type->rank; i++) count *= type->shape[i];
+    return count;
+}
+
+static char *put_word(char *to, const char *word) {
+    int32_t len = (int32_t)strlen(word);
+    memcpy(to, &len, sizeof len);
+    memcpy(to + sizeof len, word, (size_t)len);
+    return to + sizeof len + len;
+}
+
+// The extension type of a tensor: pairs of a key and a value (docs of the C Data Interface).
+static const char *tensor_metadata(SbCall *call, const SbType *type) {
+    enum { BYTES = 512 };
+    char shape[SHAPE_BYTES], *metadata = sb_alloc(call, BYTES), *at = metadata;
+    const int32_t pairs = 2;
+    if (!metadata) return nullptr;
+    int len = snprintf(shape, sizeof shape, "{\"shape\":[");
+    for (uint32_t i = 0; i < type->rank; i++)
+        len += snprintf(shape + len, sizeof shape - (size_t)len, i ? ",%u" : "%u", type->shape[i]);
+    snprintf(shape + len, sizeof shape - (size_t)len, "]}");
+    memcpy(at, &pairs, sizeof pairs);
+    at = put_word(at + sizeof pairs, "ARROW:extension:name");
+    at = put_word(at, "arrow.fixed_shape_tensor");
+    at = put_word(at, "ARROW:extension:metadata");
+    put_word(at, shape);
+    return metadata;
 }
 
 static const char *c_text(SbCall *call, SbStr text) {
@@ -34,15 +68,17 @@ int32_t sb_arrow_schema(SbCall *call, SbStr name, const SbType *type, struct Arr
         .n_children = count, .release = keep_schema,
     };
     if (!schema->format || !schema->name) return SB_FAULT_TOO_LARGE;
+    if (type->kind == SB_TENSOR && !(schema->metadata = tensor_metadata(call, type)))
+        return SB_FAULT_TOO_LARGE;
     if (!count) return SB_OK;
     schema->children = sb_alloc(call, (int64_t)(count * sizeof(void *)));
     struct ArrowSchema *children = sb_alloc(call, (int64_t)(count * sizeof *children));
     if (!schema->children || !children) return SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < count; i++) {
         bool list = type->kind != SB_STRUCT;
-        SbStr child = type->kind == SB_LIST  ? SB_LITERAL("item")
-                      : type->kind == SB_MAP ? SB_LITERAL("entries")
-                                             : type->fields[i].name;
+        SbStr child = type->kind == SB_STRUCT ? type->fields[i].name
+                      : type->kind == SB_MAP  ? SB_LITERAL("entries")
+                                              : SB_LITERAL("item");
         schema->children[i] = &children[i];
         int32_t status = sb_arrow_schema(call, child, list ? type->elem : type->fields[i].type,
                                          &children[i]);

@@ -224,6 +224,43 @@ static int32_t take_struct(const Take *take) {
     return SB_OK;
 }
 
+static int32_t check_array(const Take *take);
+
+// Elements are never null.
+static void judge_elements(const Take *take, const Take *items, int64_t each) {
+    if (!items->array->buffers[0]) return;
+    for (int64_t i = 0; i < items->count; i++)
+        if (is_null(items, i) && !is_null(take, i / each))
+            blame(take, i / each, SB_LITERAL("an element of a tensor is null"));
+}
+
+// The elements of all values, one after the other.
+static int32_t take_tensor(const Take *take) {
+    const SbType *elem = take->type->elem;
+    int64_t each = sb_arrow_elements(take->type), size = sb_base_size(elem);
+    Take items = {.call = take->call, .type = elem, .array = take->array->children[0],
+                  .first = (take->array->offset + take->first) * each,
+                  .count = take->count * each, .stride = size, .wrong = take->wrong};
+    if (items.array->length < items.first + items.count)
+        return say(take, "the child of tensors has %lld of %lld elements", items.array->length,
+                   items.first + items.count);
+    int32_t status = check_array(&items);
+    if (status) return status;
+    items.to = sb_alloc(take->call, items.count * size + SB_SLACK);
+    if (!items.to) return SB_FAULT_TOO_LARGE;
+    const char *from = items.array->buffers[1];
+    if (arrow_kinds[elem->kind].form == FORM_BITS) take_bits(&items, from);
+    else
+        memcpy(items.to, from + (items.array->offset + items.first) * size,
+               (size_t)(items.count * size));
+    judge_elements(take, &items, each);
+    for (int64_t i = 0; i < take->count; i++) {
+        const SbList tensor = {items.to + i * each * size, each};
+        memcpy(take->to + i * take->stride, &tensor, sizeof tensor);
+    }
+    return SB_OK;
+}
+
 // ---- any value ----------------------------------------------------------------------------------
 
 static int32_t check_array(const Take *take) {
@@ -236,7 +273,7 @@ static int32_t check_array(const Take *take) {
         return say(take, "the array has %lld children, its type %lld", array->n_children,
                    arrow_children(take->type));
     if (array->offset < 0) return say(take, "the array's offset is %lld", array->offset, 0);
-    if (form != FORM_STRUCT && take->count && !array->buffers[1])
+    if (arrow_buffers(form) > 1 && take->count && !array->buffers[1])
         return say(take, "the array has no values", 0, 0);
     if (array->null_count > 0 && !array->buffers[0])
         return say(take, "the array has %lld nulls and no validity bitmap", array->null_count, 0);
@@ -263,6 +300,7 @@ static int32_t take_any(const Take *take) {
     case FORM_DECIMAL: take_decimals(take, take->array->buffers[1]); return SB_OK;
     case FORM_TEXT: return take_texts(take);
     case FORM_LIST: return take_list(take);
+    case FORM_TENSOR: return take_tensor(take);
     case FORM_STRUCT: return take_struct(take);
     case FORM_NONE: break;
     }
