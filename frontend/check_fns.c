@@ -142,7 +142,8 @@ static void check_body(Checker *checker, FnDecl *fn) {
 // What a function takes and gives: by value in C, in arrays of Arrow, or in Python.
 typedef enum Carrier { BY_VALUE, BY_ARROW, BY_PYTHON } Carrier;
 
-// By value go no decimals, lists, tensors and structs. Arrow has a code for f16, and Python no arrays of it.
+// By value go no decimals, lists, tensors and structs. Arrow has a code for f16, and Python no
+// arrays of it.
 static bool is_carried(const Type *type, Carrier by) {
     const Type *base = type_base(type);
     if (is_error(base)) return true;
