@@ -306,6 +306,14 @@ static bool stands_behind(const Schedule *s, const Task *task) {
            item_before(&s->items[state->paused.root.i], &s->items[task->item.i]);
 }
 
+// Does a unit in front of its own wait for a slot? Its node was lost, or it is made again. Whoever
+// waits for what comes of that unit would ask for ever, and keep the slot that the unit needs.
+static bool keeps_slot(const Schedule *s, const Task *task) {
+    ItemId ready = s->stages[task->stage.i].ready.root;
+    return task->must && ready.i && stage_is_root(&s->plan.stages[task->stage.i]) &&
+           item_before(&s->items[ready.i], &s->items[task->item.i]);
+}
+
 // Could the bytes be granted if the node had nothing else?
 static bool could_ever(const Schedule *s, const Task *task) {
     const Ledger *ledger = &s->nodes[task->node.i].ledger;
@@ -325,7 +333,8 @@ void on_need(Schedule *s, const Event *event) {
     task->need = event->bytes, task->fills = event->fills, task->breaker = event->breaker;
     task->must = event->must;
     bool denied = !task->must && !could_ever(s, task);
-    if (denied || (!stands_behind(s, task) && need_take(s, task))) {
+    bool leaves = keeps_slot(s, task);
+    if (denied || (!leaves && !stands_behind(s, task) && need_take(s, task))) {
         task->need = 0;
         act(s, (Action){.kind = ACTION_GO_ON,
                         .stage = task->stage,
@@ -336,7 +345,7 @@ void on_need(Schedule *s, const Event *event) {
     }
     BreakerId most = task->breaker;
     bool others = largest(s, node_of(s, task->node), &most) > 0;
-    if (others || task->fills) shrink(s, task->node, most);
+    if (!leaves && (others || task->fills)) shrink(s, task->node, most);
     TaskId twin = item_of(s, task->item)->twin;
     pause_task(s, event->task);
     if (twin.i != event->task.i) need_waits(s, task);
