@@ -37,7 +37,11 @@ struct ArrowArray {
 #endif
 
 // Elements of a value of a tensor.
-int64_t sb_arrow_elements(const SbType *type);
+static inline int64_t sb_arrow_elements(const SbType *type) {
+    int64_t count = 1;
+    for (uint32_t i = 0; i < type->rank; i++) count *= type->shape[i];
+    return count;
+}
 
 // Fills `schema` as that of a value of the type, in memory of `call`. A status.
 int32_t sb_arrow_schema(SbCall *call, SbStr name, const SbType *type, struct ArrowSchema *schema);

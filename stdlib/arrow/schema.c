@@ -21,12 +21,6 @@ static const char *format_of(SbCall *call, const SbType *type) {
     return format;
 }
 
-int64_t sb_arrow_elements(const SbType *type) {
-    int64_t count = 1;
-    for (uint32_t i = 0; i < type->rank; i++) count *= type->shape[i];
-    return count;
-}
-
 static char *put_word(char *to, const char *word) {
     int32_t len = (int32_t)strlen(word);
     memcpy(to, &len, sizeof len);

@@ -36,6 +36,13 @@ static const SbType list = {.kind = SB_LIST, .size = 16, .align = 8, .elem = &sm
 static const SbType texts = {.kind = SB_LIST, .nullable = 1, .size = 24, .align = 8,
                              .valid_offset = 16, .elem = &text_maybe};
 static const SbType lists = {.kind = SB_LIST, .size = 16, .align = 8, .elem = &texts};
+static const SbType number = PLAIN(SB_I16, 2);
+static const SbType tensor = {.kind = SB_TENSOR, .nullable = 1, .size = 24, .align = 8,
+                              .valid_offset = 16, .elem = &number, .rank = 2,
+                              .shape = (const uint32_t[]){2, 3}};
+static const SbType flags = {.kind = SB_TENSOR, .size = 16, .align = 8, .elem = &bool_type,
+                             .rank = 1, .shape = (const uint32_t[]){5}};
+static const SbType tensors = {.kind = SB_LIST, .size = 16, .align = 8, .elem = &tensor};
 static const SbField fields[] = {{SB_LITERAL("s"), &text_maybe, 0},
                                  {SB_LITERAL("l"), &texts, 32}, {SB_LITERAL("b"), &bool_maybe, 56}};
 static const SbType record = {.kind = SB_STRUCT, .size = VALUE_MAX, .align = 8, .fields = fields,
@@ -43,7 +50,7 @@ static const SbType record = {.kind = SB_STRUCT, .size = VALUE_MAX, .align = 8, 
 static const SbType *const types[] = {
     &int_type, &small_maybe, &bool_type, &bool_maybe, &text_type, &text_maybe, &bytes_type,
     &date_maybe, &narrow, &wide, &list, &texts, &lists, &record,
-    &json_maybe,
+    &json_maybe, &tensor, &flags, &tensors,
 };
 
 // ---- values -------------------------------------------------------------------------------------
@@ -61,8 +68,8 @@ static uint8_t draw(Data *data) {
 
 static void draw_value(SbCall *call, Data *data, const SbType *type, char *to);
 
-static void draw_list(SbCall *call, Data *data, const SbType *elem, SbList *list_of) {
-    int64_t count = draw(data) % ITEMS_MAX;
+static void draw_list(SbCall *call, Data *data, const SbType *elem, int64_t count,
+                      SbList *list_of) {
     char *items = sb_alloc(call, count * elem->size);
     if (!items) abort();
     memset(items, 0, (size_t)(count * elem->size));
@@ -73,7 +80,12 @@ static void draw_list(SbCall *call, Data *data, const SbType *elem, SbList *list
 static void draw_base(SbCall *call, Data *data, const SbType *type, char *to) {
     switch (type->kind) {
     case SB_BOOL: *to = draw(data) & 1; return;
-    case SB_LIST: draw_list(call, data, type->elem, (SbList *)(void *)to); return;
+    case SB_LIST:
+        draw_list(call, data, type->elem, draw(data) % ITEMS_MAX, (SbList *)(void *)to);
+        return;
+    case SB_TENSOR:
+        draw_list(call, data, type->elem, sb_arrow_elements(type), (SbList *)(void *)to);
+        return;
     case SB_STR: case SB_BYTES: case SB_JSON: {
         size_t len = draw(data) % TEXT_MAX;
         if (len > data->left) len = data->left;
@@ -133,7 +145,8 @@ static bool is_good(SbCall *call, const SbType *type, const char *value) {
     case SB_STR: return sb_utf8_valid(text->ptr, text->len);
     case SB_JSON: return json_of(call, *text, &json);
     case SB_DECIMAL: return is_good_decimal(type, value);
-    case SB_LIST:
+    case SB_TENSOR: case SB_LIST:
+        good = type->kind == SB_LIST || items->len == sb_arrow_elements(type);
         for (int64_t i = 0; i < items->len && good; i++) {
             const char *item = (const char *)items->ptr + i * type->elem->size;
             good = !sb_is_valid(type->elem, item) || is_good(call, type->elem, item);
@@ -158,7 +171,7 @@ static bool is_same(SbCall *call, const SbType *type, const char *a, const char 
     switch (type->kind) {
     case SB_STR: case SB_BYTES: return is_same_text(*text, *other);
     case SB_JSON: return json_of(call, *text, &json) && is_same_text(json, *other);
-    case SB_LIST:
+    case SB_TENSOR: case SB_LIST:
         if (items->len != more->len) return false;
         for (int64_t i = 0; i < items->len && same; i++) {
             const char *x = (const char *)items->ptr + i * type->elem->size;
