@@ -444,7 +444,7 @@ void item_cover(Schedule *s, ItemId id, const Task *task) {
     item->part = item->side = (PartId){0}, item->task = item->twin = (TaskId){0}, item->node = node;
     item->sibling = on->covered[stage.i];
     on->covered[stage.i] = id;
-    bool many = ++on->covered_count[stage.i] >= s->covered_max;
+    bool many = ++on->covered_count[stage.i] >= s->covered_now;
     if (many || on->covered_busy[stage.i] >= COVERED_BUSY) flush(s, stage, node);
     if (part.i) part_done(s, part);
     if (side.i) part_done(s, side);
@@ -468,9 +468,16 @@ static void end_covered(Schedule *s, ItemId *list) {
     }
 }
 
+// Nodes that are lost again and again before they flush would make no progress: they flush after
+// half as much as the last loss took, and after more and more where that goes well.
+static void flush_sooner(Schedule *s, uint32_t lost) {
+    if (lost && lost / 2 < s->covered_now) s->covered_now = lost > 1 ? lost / 2 : 1;
+}
+
 // What ended while the node made others safe is safe with them: a part of a breaker goes whole.
 void on_flushed(Schedule *s, const Event *event) {
     NodeState *node = node_of(s, event->node);
+    s->covered_now = s->covered_now > s->covered_max / 2 ? s->covered_max : 2 * s->covered_now;
     node->answers_due--, s->answers_due--;
     end_covered(s, &node->flushing[event->stage.i]);
     end_covered(s, &node->covered[event->stage.i]);
@@ -623,6 +630,7 @@ void node_lose(Schedule *s, NodeId id) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         ItemId covered = node->covered[i], flushing = node->flushing[i];
         node->covered[i] = node->flushing[i] = (ItemId){0};
+        flush_sooner(s, node->covered_count[i]);
         node->covered_count[i] = 0, node->covered_busy[i] = 0;
         lose_covered(s, covered);
         lose_covered(s, flushing);

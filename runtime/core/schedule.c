@@ -170,7 +170,7 @@ CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int6
     clear_records(s, plan);
     s->part_max = sizes.parts, s->item_max = sizes.items, s->task_max = sizes.tasks;
     s->action_max = sizes.actions;
-    s->covered_max = covered_of(plan);
+    s->covered_max = s->covered_now = covered_of(plan);
     s->part_count = s->item_count = s->task_count = 1;
     if (!shape_make(&s->shape, plan, s->policy->staged)) return CORE_PLAN_TOO_WIDE;
     reserves_make(&s->reserves, plan, &s->shape);

@@ -289,6 +289,7 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
     s->over |= !good;
     bool over = s->over, ordered = s->last != last;
     if (over) pthread_cond_broadcast(&s->changed);
+    if (over) serve_cancel_all(s);
     pthread_mutex_unlock(&s->lock);
     // Without the lock, for which the thread would have to wait.
     if (ordered) pthread_cond_signal(&s->changed);
@@ -312,6 +313,7 @@ static void on_closed(void *self, PeerId peer, LinkEnd why, const char *text) {
     if (s->joined && !s->connected && !s->over) join_never(s, why, text);
     s->over = true;
     pthread_cond_broadcast(&s->changed);
+    serve_cancel_all(s);
     pthread_mutex_unlock(&s->lock);
     guards_end(&s->job->guards);
 }
@@ -396,6 +398,7 @@ void serve_watch(Serve *s) {
         snprintf(s->lost_text, sizeof s->lost_text, "the job does not answer");
         s->over = true;
         pthread_cond_broadcast(&s->changed);
+        serve_cancel_all(s);
     }
     pthread_mutex_unlock(&s->lock);
     if (lost) guards_end(&s->job->guards);

@@ -174,6 +174,8 @@ Served *serve_begin(Serve *s, const Ask *ask);
 Partition *serve_partition(Serve *s, Served *task, const Ask *ask);
 // Nobody wants what the task makes, or will make. The lock is held.
 void serve_cancel(Serve *s, uint32_t number);
+// It is over: none of the tasks may wait for what never comes. The lock is held.
+void serve_cancel_all(Serve *s);
 // Gives back what the task holds.
 void serve_leave(Serve *s, uint32_t task);
 

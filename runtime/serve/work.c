@@ -54,7 +54,8 @@ static Served *new_task(Serve *s, const Ask *ask) {
         free(task);
         return nullptr;
     }
-    if (s->canceled[ask->task]) __atomic_store_n(&task->state->task.cancel, 1, __ATOMIC_RELAXED);
+    bool canceled = s->canceled[ask->task] || s->over;
+    if (canceled) __atomic_store_n(&task->state->task.cancel, 1, __ATOMIC_RELAXED);
     s->canceled[ask->task] = false;
     return s->tasks[ask->task] = task;
 }
@@ -78,6 +79,11 @@ void serve_cancel(Serve *s, uint32_t number) {
     if (!task) return;
     __atomic_store_n(&task->state->task.cancel, 1, __ATOMIC_RELAXED);
     if (task->run->opened) units_chain_wake(&task->run->units);
+}
+
+void serve_cancel_all(Serve *s) {
+    for (uint32_t i = 0; i < s->task_max; i++)
+        if (s->tasks[i]) serve_cancel(s, i);
 }
 
 void serve_leave(Serve *s, uint32_t number) {
