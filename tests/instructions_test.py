@@ -120,7 +120,7 @@ PAIRS = {
     "sort_carries_nulls": ((sort_visits("id", "?"), visit), (sort_visits("id"), visit), 1.15),
     "optional_members": ((EVENTS, optional), (EVENTS, event), 1.3),
     "times_with_fraction": (times(True, False), times(False, False), 1.9),
-    "times_with_offset": (times(True, True), times(False, False), 2.1),
+    "times_with_offset": (times(True, True), times(False, False), 2.2),
     "escapes": ((EVENTS, lambda source, number: event(source, number, note="a \\\"quoted\\\" word")), (EVENTS, event), 1.4),
     "alternatives": ((tokens(CLASSES), document), (tokens(CLASS), document), 1.4),
     "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.4),

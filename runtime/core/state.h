@@ -89,8 +89,8 @@ struct Schedule {
     Item *items;
     Task *tasks;
     uint32_t part_max, item_max, task_max;
-    uint32_t covered_max;  // Items of a stage that a node keeps before it has to flush...
-    uint32_t covered_now;  // ...and how many where nodes are lost sooner than that.
+    uint32_t covered_max;  // Items of a stage that a node keeps before it has to flush.
+    uint32_t covered_now;  // As many or fewer: nodes have been lost before they flushed.
     uint32_t part_count, item_count, task_count;  // Ever used; 0 is none.
     uint32_t parts_live, tasks_live, items_live, running, outputs_open;
     PartId part_unused;
