@@ -123,7 +123,7 @@ PAIRS = {
     "times_with_offset": (times(True, True), times(False, False), 2.2),
     "escapes": ((EVENTS, lambda source, number: event(source, number, note="a \\\"quoted\\\" word")), (EVENTS, event), 1.4),
     "alternatives": ((tokens(CLASSES), document), (tokens(CLASS), document), 1.4),
-    "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.4),
+    "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.6),
     "wide_tokens": ((tokens(CLASS), lambda source, number: document(source, number, True)), (tokens(CLASS), document), 1.2),
     "matches": ((of_lines('where matches(line, r"omega|timeout [A-Z]") or line != ""'), document), (ALL_LINES, document), 4.2),
     "groups_of_matches": ((of_groups(1), document), (of_groups(0), document), 2),
