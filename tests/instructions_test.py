@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""instructions_test.py: what a row of one kind costs beside a row of another, in instructions, which no load of the machine changes.
+"""instructions_test.py: what a row of one kind costs beside a row of another, in instructions, which the load of the machine hardly changes.
 
 usage: tests/instructions_test.py [NAME...]     all, or this submission's share of them (tests/share.py)
 
 Both jobs of a pair run under callgrind, on N and on 2 N rows, so that their start does not count. A pair fails where the first
-costs more than its budget allows.
+costs more than its budget allows, twice: ticks of the job's clock add a few instructions a row where the machine is busy.
 """
 import functools
 import os
@@ -120,10 +120,10 @@ PAIRS = {
     "sort_carries_nulls": ((sort_visits("id", "?"), visit), (sort_visits("id"), visit), 1.15),
     "optional_members": ((EVENTS, optional), (EVENTS, event), 1.3),
     "times_with_fraction": (times(True, False), times(False, False), 1.9),
-    "times_with_offset": (times(True, True), times(False, False), 2.2),
+    "times_with_offset": (times(True, True), times(False, False), 2.1),
     "escapes": ((EVENTS, lambda source, number: event(source, number, note="a \\\"quoted\\\" word")), (EVENTS, event), 1.4),
     "alternatives": ((tokens(CLASSES), document), (tokens(CLASS), document), 1.4),
-    "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.6),
+    "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.4),
     "wide_tokens": ((tokens(CLASS), lambda source, number: document(source, number, True)), (tokens(CLASS), document), 1.2),
     "matches": ((of_lines('where matches(line, r"omega|timeout [A-Z]") or line != ""'), document), (ALL_LINES, document), 4.2),
     "groups_of_matches": ((of_groups(1), document), (of_groups(0), document), 2),
@@ -163,6 +163,9 @@ def main(names):
     failed = 0
     for name, (judged, beside, most) in chosen.items():
         first, second = row_costs(*judged), row_costs(*beside)
+        if first > most * second:  # What costs too much does so again.
+            row_costs.cache_clear()
+            first, second = row_costs(*judged), row_costs(*beside)
         good = first <= most * second
         failed += not good
         print(f"{'ok  ' if good else 'FAIL'} {name}: {first:.0f} instructions a row, {second:.0f} beside it: "
