@@ -374,6 +374,7 @@ static_assert((int)SB_WINDOW_ROW_NUMBER == (int)WINDOW_ROW_NUMBER);
 static_assert((int)SB_WINDOW_SESSION == (int)WINDOW_SESSION);
 static_assert((int)SB_WINDOW_MAX == (int)WINDOW_MAX);
 static_assert((int)SB_KEEPS_LAST == (int)KEEPS_LAST);
+static_assert((int)SB_BOUNDS_MAX == (int)JOIN_BOUNDS_MAX);
 static_assert((int64_t)SB_FRAME_ALL == (int64_t)FRAME_ALL);
 
 static Val window_fn_constant(Emit *e, const Breaker *breaker, uint32_t i) {

@@ -69,6 +69,16 @@ static inline int sb_is_sequence(const SbType *type) {
     return type->kind == SB_LIST || type->kind == SB_TENSOR || type->kind == SB_MAP;
 }
 
+// Is it an SbStr?
+static inline int sb_is_text(const SbType *type) {
+    return type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON;
+}
+
+// Does it point nowhere?
+static inline int sb_is_flat(const SbType *type) {
+    return !sb_is_text(type) && !sb_is_sequence(type) && type->kind != SB_STRUCT;
+}
+
 static inline int sb_is_float(const SbType *type) {
     return type->kind >= SB_F16 && type->kind <= SB_F64;
 }

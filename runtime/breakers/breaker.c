@@ -218,6 +218,7 @@ void sb_breaker_close(SbBreakerState *breaker) {
 }
 
 bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most) {
+    if (most == INT64_MAX) return true;
     FirstRows *first = breaker->first = calloc(breaker->threads, sizeof *first);
     for (uint32_t i = 0; first && i < breaker->threads; i++) {
         first_rows_open(&first[i], breaker->what, &breaker->on_disk_by, most);

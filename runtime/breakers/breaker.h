@@ -30,7 +30,8 @@ SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemor
 void sb_breaker_close(SbBreakerState *breaker);
 
 // Of a sort, before rows come: only the first `most` rows of each partition are wanted, or the last
-// one, as SbWindow.keeps says. Without a window all rows are one partition. False: no memory.
+// one, as SbWindow.keeps says. Without a window all rows are one partition. INT64_MAX: all rows are
+// wanted. False: no memory.
 bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most);
 
 // What tasks of `thread` put into SbTask.terminals: SbGroups * for a group, SbRows * else.

@@ -92,12 +92,11 @@ bool stage_open_breaker(Job *job, uint32_t breaker) {
     JobBreakers *all = &job->breakers;
     SbMemory *memory = all->accounts ? all->accounts[breaker] : &job->machine.memory;
     all->states[breaker] = sb_breaker_open(what, all->lanes, memory, &job->machine.spill);
-    int64_t first = all->first_rows[breaker];
     bool good = all->states[breaker] &&
-                (first == INT64_MAX || sb_breaker_want_first(all->states[breaker], first));
+                sb_breaker_want_first(all->states[breaker], all->first_rows[breaker]);
     SbStr step = job->ask.what->steps[what->step].label;
-    return good || trouble_set(&job->trouble, TROUBLE_MEMORY,
-                                               "no memory for '%.*s'", (int)step.len, step.ptr);
+    return good || trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for '%.*s'",
+                               (int)step.len, step.ptr);
 }
 
 bool stage_open_breakers(StageRun *run) {

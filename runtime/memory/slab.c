@@ -161,9 +161,7 @@ static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
     if (!copy) return SB_FAULT_TOO_LARGE;
     if (bytes) memcpy(copy, list->ptr, (size_t)bytes);
     list->ptr = copy;
-    bool flat = elem->kind != SB_STR && elem->kind != SB_BYTES && elem->kind != SB_JSON &&
-                !sb_is_sequence(elem) && elem->kind != SB_STRUCT;
-    for (int64_t i = 0; i < list->len && !flat; i++) {
+    for (int64_t i = 0; i < list->len && !sb_is_flat(elem); i++) {
         int32_t status = sb_slab_nested(slab, elem, copy + i * (int64_t)elem->size);
         if (status) return status;
     }
@@ -175,7 +173,7 @@ int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *memory) {
     char *value = memory;
     if (type->nullable && !value[type->valid_offset]) return SB_OK;
     if (sb_is_sequence(type)) return list_copy(slab, type->elem, (SbList *)(void *)value);
-    if (type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON) {
+    if (sb_is_text(type)) {
         SbStr *text = (SbStr *)(void *)value;
         char *copy = sb_slab_text(slab, text->len);
         if (!copy) return SB_FAULT_TOO_LARGE;

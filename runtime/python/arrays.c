@@ -15,13 +15,9 @@ static uint32_t child_count(const SbType *type) {
     return sb_is_sequence(type) ? 1 : type->kind == SB_STRUCT ? type->field_count : 0;
 }
 
-static bool is_text(const SbType *type) {
-    return type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON;
-}
-
 static int64_t buffer_count(const SbType *type) {
     if (type->kind == SB_STRUCT || type->kind == SB_TENSOR) return 1;
-    return is_text(type) ? 3 : 2;
+    return sb_is_text(type) ? 3 : 2;
 }
 
 static int64_t bits_bytes(int64_t count) { return (count + 7) / 8; }
@@ -31,13 +27,13 @@ static int64_t buffer_bytes(const SbType *type, int64_t i, int64_t count, int64_
     if (i == 0) return bits_bytes(count);
     if (i == 2) return end;
     if (type->kind == SB_BOOL) return bits_bytes(count);
-    if (is_text(type) || sb_is_sequence(type)) return (count + 1) * (int64_t)sizeof(int32_t);
+    if (sb_is_text(type) || sb_is_sequence(type)) return (count + 1) * (int64_t)sizeof(int32_t);
     if (type->kind == SB_DECIMAL) return count * 16;
     return count * sb_base_size(type);
 }
 
 static int64_t text_end(const SbType *type, const struct ArrowArray *array) {
-    return is_text(type) ? ((const int32_t *)array->buffers[1])[array->length] : 0;
+    return sb_is_text(type) ? ((const int32_t *)array->buffers[1])[array->length] : 0;
 }
 
 uint32_t arrays_count(const SbType *type) {
@@ -127,7 +123,7 @@ static bool read_buffers(ArraysFrom *from, const SbType *type, struct ArrowArray
         if (at <= 0 || at % WORD || bytes < wanted || at > from->bytes || bytes > from->bytes - at)
             return false;
         array->buffers[i] = from->at + at;
-        if (i != 1 || !is_text(type)) continue;
+        if (i != 1 || !sb_is_text(type)) continue;
         int32_t last;
         memcpy(&last, from->at + at + array->length * (int64_t)sizeof last, sizeof last);
         if (last < 0) return false;

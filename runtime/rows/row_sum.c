@@ -27,15 +27,6 @@ struct RowPart {
 
 // ---- forms --------------------------------------------------------------------------------------
 
-static bool is_scalar(const SbType *type) {
-    return type->kind != SB_STR && type->kind != SB_BYTES && type->kind != SB_JSON &&
-           type->kind != SB_STRUCT && !sb_is_sequence(type);
-}
-
-static bool is_text(const SbType *type) {
-    return !is_scalar(type) && type->kind != SB_STRUCT && !sb_is_sequence(type);
-}
-
 static uint32_t value_bytes(const SbType *type) {
     return type->nullable ? type->valid_offset : type->size;
 }
@@ -58,15 +49,15 @@ static void add_column(RowForm *form, const SbField *field) {
     const SbType *type = field->type;
     uint32_t offset = (uint32_t)field->offset, bytes = value_bytes(type);
     RowPart part = {.kind = PART_VALUE, .offset = offset, .type = type};
-    if (is_scalar(type) && !type->nullable) {
+    if (sb_is_flat(type) && !type->nullable) {
         add_bytes(form, offset, bytes);
         return;
     }
-    if (is_scalar(type)) {
+    if (sb_is_flat(type)) {
         part = (RowPart){.kind = PART_OPTION, .offset = offset, .bytes = bytes,
                          .valid = offset + type->valid_offset};
         add_bytes(form, part.valid, 1);
-    } else if (is_text(type) && !type->nullable) {
+    } else if (sb_is_text(type) && !type->nullable) {
         part.kind = PART_TEXT;
         add_bytes(form, offset + (uint32_t)offsetof(SbStr, len), sizeof(int64_t));
     }
@@ -193,7 +184,7 @@ static void add_list(Adder *adder, const SbType *elem, const SbList *list) {
     adder->bad |= list->len < 0 || list->len > most;
     if (adder->bad || list->len == 0) return;
     if (!reaches(adder, list->ptr, list->len * elem->size, list->len)) return;
-    if (is_scalar(elem) && !elem->nullable) {
+    if (sb_is_flat(elem) && !elem->nullable) {
         put(adder, list->ptr, list->len * elem->size);
         return;
     }
@@ -218,7 +209,7 @@ static void add_value(Adder *adder, const SbType *type, const char *at) {
     } else if (type->kind == SB_STRUCT) {
         for (uint32_t i = 0; i < type->field_count && !adder->bad; i++)
             add_value(adder, type->fields[i].type, at + type->fields[i].offset);
-    } else if (is_text(type)) {
+    } else if (sb_is_text(type)) {
         SbStr text;
         memcpy(&text, at, sizeof text);
         add_text(adder, text.ptr, text.len);

@@ -80,9 +80,8 @@ bool fills_open_stage(Serve *s, StageRun *run) {
         mine->states[b] = sb_breaker_open(&what->breakers[b], all->lane_count,
                                           &s->job->machine.memory,
                                           all->spills ? &all->spill : nullptr);
-        int64_t first = s->job->breakers.first_rows[b];
         good = mine->states[b] &&
-               (first == INT64_MAX || sb_breaker_want_first(mine->states[b], first));
+               sb_breaker_want_first(mine->states[b], s->job->breakers.first_rows[b]);
     }
     run->setup.breakers = mine->states;
     return good || stage_no_memory(run, &s->job->trouble);

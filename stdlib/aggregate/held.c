@@ -3,11 +3,6 @@
 #include "stdlib/aggregate/aggregate.h"
 #include "stdlib/aggregate/approx.h"
 
-static bool is_flat(const SbType *type) {
-    return type->kind != SB_STR && type->kind != SB_BYTES && type->kind != SB_JSON &&
-           !sb_is_sequence(type) && type->kind != SB_STRUCT;
-}
-
 // Recursion follows the type, whose depth the compiler limits.
 void sb_held_value(SbHolder *holder, const SbType *type, void *at) {
     char *value = at;
@@ -16,12 +11,12 @@ void sb_held_value(SbHolder *holder, const SbType *type, void *at) {
         SbList *list = at;
         int64_t size = type->elem->size;
         char *elems = holder->bytes(holder, &list->ptr, list->len * size, true);
-        for (int64_t i = 0; i < list->len && elems && !is_flat(type->elem); i++)
+        for (int64_t i = 0; i < list->len && elems && !sb_is_flat(type->elem); i++)
             sb_held_value(holder, type->elem, elems + i * size);
     } else if (type->kind == SB_STRUCT) {
         for (uint32_t i = 0; i < type->field_count; i++)
             sb_held_value(holder, type->fields[i].type, value + type->fields[i].offset);
-    } else if (!is_flat(type)) {
+    } else if (!sb_is_flat(type)) {
         SbStr *text = at;
         holder->bytes(holder, &text->ptr, text->len, false);
     }

@@ -159,8 +159,7 @@ static int32_t from_time(const SbType *from, const void *value, const SbType *to
 
 static int32_t cast(SbCall *call, const SbType *from, const void *value, const SbType *to,
                     void *out) {
-    bool text = from->kind == SB_STR || from->kind == SB_BYTES || from->kind == SB_JSON;
-    if (to->kind == SB_STR && !text) return sb_value_text(call, from, value, out);
+    if (to->kind == SB_STR && !sb_is_text(from)) return sb_value_text(call, from, value, out);
     if (from->kind == SB_STR) return from_text(call, *(const SbStr *)value, to, out);
     if (from->kind == SB_BYTES || from->kind == SB_JSON)
         return from_bytes(*(const SbStr *)value, to, out);

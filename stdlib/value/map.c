@@ -17,14 +17,10 @@ static SbStr key_at(const SbType *type, SbList map, int64_t i) {
     return key;
 }
 
-static bool is_same(SbStr a, SbStr b) {
-    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, (size_t)a.len) == 0);
-}
-
 // The place of a key among the first `count` entries, or -1.
 static int64_t find(const SbType *type, SbList map, int64_t count, SbStr key) {
     for (int64_t i = 0; i < count; i++)
-        if (is_same(key_at(type, map, i), key)) return i;
+        if (sb_str_equal(key_at(type, map, i), key)) return i;
     return -1;
 }
 
@@ -40,7 +36,7 @@ static int32_t check_many(SbCall *call, const SbType *type, SbList map) {
     for (int64_t i = 0; i < map.len && !status; i++) {
         const SbStr key = key_at(type, map, i);
         uint64_t at = sb_hash_bytes(0, key.ptr, key.len) & (uint64_t)(slots - 1);
-        while (table[at] && !is_same(key_at(type, map, table[at] - 1), key))
+        while (table[at] && !sb_str_equal(key_at(type, map, table[at] - 1), key))
             at = (at + 1) & (uint64_t)(slots - 1);
         if (table[at]) status = SB_FAULT_DUPLICATE_KEY;
         table[at] = i + 1;
