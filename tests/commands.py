@@ -84,6 +84,9 @@ _FORMS = {
     "sbc schema FILE...": f"sbc schema {FLIGHTS} examples/data/events.jsonl",
     "sbc test": TESTED,
     "sbc test FILE...": TESTED,
+    "sbc top.sbd -o top": "echo 'range(3000) | top 3 by i per i % 10 | write csv(\"-\")' >$TMP/top.sbd; sbc $TMP/top.sbd -o $TMP/top; $TMP/top --stats",
+    "sbc limit.sbd -o limit": "echo 'range(3000) | sort i desc | limit 10 | write csv(\"-\")' >$TMP/limit.sbd; sbc $TMP/limit.sbd -o $TMP/limit; $TMP/limit --stats",
+    "sbc rates.sbd -o rates": "echo 'range(3) | write csv(\"-\")' >$TMP/rates.sbd; sbc $TMP/rates.sbd -o $TMP/rates",
     "zig-out/bin/sbc tests/bench/pipelines/a0.sbd -o a0": "zig-out/bin/sbc tests/bench/pipelines/a0.sbd -o $TMP/a0",
     # The simulator.
     "sim chain": SIM + CHAIN,
