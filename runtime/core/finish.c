@@ -241,7 +241,7 @@ static void finish_item(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
     ItemId of = task->item;
     Item *item = item_of(s, of);
-    if (!item->rerun && task->outputs < item->outputs)
+    if (item->rerun ? item->children.i : task->outputs < item->outputs)
         break_differing(s, task->stage, "a second attempt made fewer partitions than the first");
     TaskId other = item->task.i == id.i ? item->twin : item->task;
     if (other.i) cancel_other(s, other);
