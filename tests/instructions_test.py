@@ -130,8 +130,8 @@ PAIRS = {
     "replaced_runs": ((of_lines('derive line = replace_matches(line, r"[0-9]", "##")'), document), (ALL_LINES, document), 9),
     "bytes_of_text": ((tokens(CLASS, "bytes(token)"), document), (tokens(CLASS), document), 1.02),
     "decimal_extremes": ((stations("decimal(9, 1)"), station), (stations("f64"), station), 1.15),
-    "long_floats": ((stations("f64"), lambda source, number: station(source, number, 17)), (stations("f64"), station), 2.7),
-    "float_exponents": ((stations("f64"), lambda source, number: station(source, number, 6, True)), (stations("f64"), station), 2.4),
+    "long_floats": ((stations("f64"), lambda source, number: station(source, number, 17)), (stations("f64"), station), 1.9),
+    "float_exponents": ((stations("f64"), lambda source, number: station(source, number, 6, True)), (stations("f64"), station), 2.2),
     "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),
 }
 

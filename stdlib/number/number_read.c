@@ -99,21 +99,35 @@ typedef struct Decimal {
 
 enum { EXPONENT_MAX = 1000000 };  // Beyond, every number is zero or too large.
 
-// [e [+-] digits] to the end of the text; false if there is anything else.
-static bool read_exponent(const char *at, const char *end, int64_t *exponent) {
-    *exponent = 0;
-    if (at == end) return true;
-    if ((*at | 0x20) != 'e') return false;
-    at++;
-    bool minus = at < end && *at == '-';
-    if (at < end && (*at == '-' || *at == '+')) at++;
-    if (at == end) return false;
-    int64_t value = 0;
+// Digits to the end of the text, however many.
+static bool read_long_exponent(const char *at, const char *end, int64_t *value) {
+    *value = 0;
     for (; at < end; at++) {
         if (!sb_is_digit(*at)) return false;
-        if (value < EXPONENT_MAX) value = value * 10 + (*at - '0');
+        if (*value < EXPONENT_MAX) *value = *value * 10 + (*at - '0');
     }
-    *exponent = minus ? -value : value;
+    return true;
+}
+
+// e [+-] digits, to the end of the text; false if there is anything else. No branch depends on the
+// sign or on how many digits there are.
+[[gnu::always_inline]] static inline bool read_exponent(const char *at, const char *end,
+                                                        int64_t *exponent) {
+    if ((*at | 0x20) != 'e') return false;
+    const int64_t minus = at[1] == '-', sign = minus | (at[1] == '+');
+    const char *first = at + 1 + sign;
+    if (end <= first) return false;
+    const uint64_t count = (uint64_t)(end - first);
+    int64_t value;
+    if (__builtin_expect(count <= PLACES, 1)) {
+        const __m128i digits = digits_of(load(first), load(move_last + count));
+        if (!all_digits(digits)) return false;
+        const uint64_t all = value_of(digits);
+        value = all < EXPONENT_MAX ? (int64_t)all : EXPONENT_MAX;
+    } else if (!read_long_exponent(first, end, &value)) {
+        return false;
+    }
+    *exponent = (value ^ -minus) + minus;
     return true;
 }
 
@@ -141,8 +155,8 @@ static bool read_decimal(Trimmed text, char point, Decimal *decimal) {
             break;
         }
     }
-    int64_t written;
-    if (seen == 0 || !read_exponent(at, text.end, &written)) return false;
+    int64_t written = 0;
+    if (seen == 0 || (at < text.end && !read_exponent(at, text.end, &written))) return false;
     decimal->scale = written - (dot ? at - dot - 1 : 0);
     decimal->exponent = decimal->scale + dropped;
     return true;
@@ -279,11 +293,13 @@ static inline uint64_t read_run(const char *at, uint64_t count) {
 
 // As read_decimal where the digits and the point are up to 31 characters, and those of the digits
 // that count up to nineteen. False: not of this form.
-static bool read_plain(Trimmed text, char point, uint64_t *digits, int64_t *exponent) {
+[[gnu::always_inline]] static inline bool read_plain(Trimmed text, char point, uint64_t *digits,
+                                                     int64_t *exponent) {
+    enum : uint64_t { DIGITS_COUNT = 19 };
     static const uint64_t tens[] = {
         1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
         100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
-        10000000000000000, 100000000000000000, 1000000000000000000,
+        10000000000000000, 100000000000000000, 1000000000000000000, UINT64_C(10000000000000000000),
     };
     const uint64_t len = (uint64_t)(text.end - text.at);
     uint32_t others = bits_of_others(text.at);
@@ -297,44 +313,52 @@ static bool read_plain(Trimmed text, char point, uint64_t *digits, int64_t *expo
         end = _tzcnt_u32(others);
         behind = end - before - 1;
     }
-    if (before + behind == 0 || !read_exponent(text.at + end, text.end, exponent)) return false;
+    *exponent = 0;
+    if (before + behind == 0) return false;
+    if (end < len && !read_exponent(text.at + end, text.end, exponent)) return false;
     const uint64_t whole = read_run(text.at, before);
     const uint64_t rest = read_run(text.at + before + 1, behind);
     if (whole == UINT64_MAX || rest == UINT64_MAX) return false;
-    if (whole && before + behind > 19) return false;
-    *digits = whole && behind ? whole * tens[behind] + rest : whole + rest;
     *exponent -= (int64_t)behind;
+    if (before + behind <= DIGITS_COUNT) *digits = whole * tens[behind] + rest;
+    else *digits = rest;
+    return before + behind <= DIGITS_COUNT || !whole;
+}
+
+// As to_bits by the higher half of the power, which is enough where the bits under the half bit are
+// neither all set, as a carry might come, nor all clear under a half bit, as it might be a tie: the
+// product is less than 2 below the true one in its higher word. False: not sure, or no normal
+// number.
+[[gnu::always_inline]] static inline bool to_normal_bits(uint64_t digits, int64_t exponent,
+                                                         Format format, uint64_t *bits) {
+    enum : int64_t { POWER_MAX = 308 };
+    if (digits == 0) {
+        *bits = 0;
+        return true;
+    }
+    const uint64_t power = (uint64_t)(exponent - SB_POWER_MIN);
+    if (power > (uint64_t)(POWER_MAX - SB_POWER_MIN)) return false;
+    const int lead = __builtin_clzll(digits);
+    const unsigned __int128 product =
+        (unsigned __int128)(digits << lead) * sb_powers_of_ten[power].high;
+    const uint64_t high = (uint64_t)(product >> 64), up = high >> 63;
+    const int64_t top = 63 - lead + ((exponent * 217706) >> 16) + (int64_t)up;
+    const uint64_t drop = 63 - (uint64_t)format.bits + up, half = UINT64_C(1) << (drop - 1);
+    const uint64_t below = high & (half - 1), rounds = high >> (drop - 1) & 1;
+    const uint64_t biased = (uint64_t)(top + format.bias - 1);
+    if (below == (rounds ? 0 : half - 1) || biased >= 2 * (uint64_t)format.bias - 1) return false;
+    *bits = (high >> drop) + rounds + (biased << (format.bits - 1));
     return true;
 }
 
-// Digits up to 2^53 and powers of ten up to 10^22 are exact, so one operation rounds correctly
-// (Clinger 1990).
-static inline bool is_exact(uint64_t digits, int64_t exponent) {
-    return digits <= UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22;
-}
-
-static inline double exact_value(uint64_t digits, int64_t exponent) {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    const double value = (double)(int64_t)digits;
-    return exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
-}
-
-// The bits of the float, without sign, of a number of the usual form. False: of another one, too
-// large, or too near the middle between two floats.
-static bool read_plain_bits(Trimmed text, char point, Format format, uint64_t *bits) {
+// The bits of the float, without sign, of a number of the usual form. False: of another one, none
+// that is normal, or too near the middle between two floats.
+[[gnu::always_inline]] static inline bool read_plain_bits(Trimmed text, char point, Format format,
+                                                          uint64_t *bits) {
     uint64_t digits;
     int64_t exponent;
-    if (!read_plain(text, point, &digits, &exponent)) return false;
-    if (format.bits == F64.bits && is_exact(digits, exponent)) {
-        const double value = exact_value(digits, exponent);
-        memcpy(bits, &value, sizeof *bits);
-        return true;
-    }
-    bool unsure;
-    *bits = to_bits(digits, exponent, format, &unsure);
-    return !unsure && *bits < infinity_of(format);
+    return read_plain(text, point, &digits, &exponent) &&
+           to_normal_bits(digits, exponent, format, bits);
 }
 
 static bool word_is(Trimmed text, const char *word) {
@@ -346,51 +370,47 @@ static bool word_is(Trimmed text, const char *word) {
     return true;
 }
 
-// The bits of the float that the text stands for, whatever its form, the sign separate.
+// The bits of the float that the text stands for, whatever its form, with the sign.
 [[gnu::noinline]]
-static int32_t read_float(Trimmed text, char point, Format format, uint64_t *bits) {
-    if (read_plain_bits(text, point, format, bits)) return SB_OK;
-    uint64_t infinity = infinity_of(format);
-    if (word_is(text, "inf") || word_is(text, "infinity")) {
-        *bits = infinity;
-        return SB_OK;
-    }
-    if (word_is(text, "nan")) {
-        *bits = infinity | UINT64_C(1) << (format.bits - 2);
-        return SB_OK;
-    }
+static int32_t read_float(const char *ptr, int64_t len, char point, Format format, uint64_t *out) {
+    const Trimmed text = trim(ptr, len);
+    const uint64_t infinity = infinity_of(format);
+    const uint64_t sign = text.minus ? infinity + (UINT64_C(1) << (format.bits - 1)) : 0;
+    uint64_t bits;
     Decimal decimal;
+    *out = sign | infinity;
+    if (len && *ptr == '"') return SB_FAULT_BAD_FLOAT;  // A quoted field of CSV, seen before that.
+    if (word_is(text, "inf") || word_is(text, "infinity")) return SB_OK;
+    if (word_is(text, "nan")) {
+        *out |= UINT64_C(1) << (format.bits - 2);
+        return SB_OK;
+    }
+    if (read_plain_bits(text, point, format, &bits)) {
+        *out = sign | bits;
+        return SB_OK;
+    }
     if (!read_decimal(text, point, &decimal)) return SB_FAULT_BAD_FLOAT;
     bool unsure;
-    *bits = to_bits(decimal.digits, decimal.exponent, format, &unsure);
-    if (decimal.cut && *bits < infinity) {
+    bits = to_bits(decimal.digits, decimal.exponent, format, &unsure);
+    if (decimal.cut && bits < infinity) {
         bool unsure_above;
-        unsure |= to_bits(decimal.digits + 1, decimal.exponent, format, &unsure_above) != *bits;
+        unsure |= to_bits(decimal.digits + 1, decimal.exponent, format, &unsure_above) != bits;
         unsure |= unsure_above;
     }
-    if (unsure) *bits = round_exactly(&decimal, *bits, format);
-    return *bits >= infinity ? SB_FAULT_OUT_OF_RANGE : SB_OK;
-}
-
-// The bits with the sign.
-static int32_t read_bits(const char *ptr, int64_t len, char point, Format format, uint64_t *out) {
-    if (len && *ptr == '"') return SB_FAULT_BAD_FLOAT;  // A quoted field of CSV, seen before that.
-    Trimmed text = after_minus(ptr, len);
-    uint64_t bits;
-    if (!read_plain_bits(text, point, format, &bits)) {
-        text = trim(ptr, len);
-        int32_t status = read_float(text, point, format, &bits);
-        if (status != SB_OK) return status;
-    }
-    uint64_t sign = infinity_of(format) + (UINT64_C(1) << (format.bits - 1));
-    *out = text.minus ? bits | sign : bits;
-    return SB_OK;
+    if (unsure) bits = round_exactly(&decimal, bits, format);
+    *out = sign | bits;
+    return bits >= infinity ? SB_FAULT_OUT_OF_RANGE : SB_OK;
 }
 
 #define READ_ANY(name, T, Bits, format)                                                           \
     int32_t name(const char *ptr, int64_t len, char point, T *out) {                              \
+        const Trimmed text = after_minus(ptr, len);                                               \
         uint64_t bits;                                                                            \
-        int32_t status = read_bits(ptr, len, point, format, &bits);                               \
+        int32_t status = SB_OK;                                                                   \
+        if (__builtin_expect(read_plain_bits(text, point, format, &bits), 1))                     \
+            bits |= (uint64_t)text.minus << (8 * sizeof(Bits) - 1);                               \
+        else                                                                                      \
+            status = read_float(ptr, len, point, format, &bits);                                  \
         if (status != SB_OK) return status;                                                       \
         Bits word = (Bits)bits;                                                                   \
         memcpy(out, &word, sizeof *out);                                                          \

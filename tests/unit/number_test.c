@@ -287,6 +287,26 @@ static void midpoints(void) {
     }
 }
 
+// Midpoints of few digits, and what lies beside them: whole numbers of up to nineteen digits, and
+// halves and quarters. Of both widths, as a midpoint of one lies between numbers of the other.
+static void short_midpoints(void) {
+    for (int i = 0; i < 20000; i++) {
+        const int bits = i % 2 ? 54 : 25, more = (int)(random_u64() % (uint64_t)(63 - bits));
+        const uint64_t odd = random_u64() >> (64 - bits) | UINT64_C(1) << (bits - 1) | 1;
+        char text[64];
+        for (int64_t beside = -1; beside <= 1; beside++) {
+            const uint64_t whole = (odd << more) + (uint64_t)beside;
+            snprintf(text, sizeof text, "%s%" PRIu64 "%s", i % 3 ? "" : "-", whole,
+                     i % 5 ? "" : ".0e0");
+            check_f64(text);
+            snprintf(text, sizeof text, "%" PRIu64 ".%s", odd / 4, odd % 4 == 1 ? "25" : "75");
+            check_f64(text);
+            snprintf(text, sizeof text, "%" PRIu64 ".5", odd / 2);
+            check_f64(text);
+        }
+    }
+}
+
 // The digits of a text without sign, point, exponent and zeros at both ends.
 static int significant(const char *text) {
     int count = 0, zeros = 0;
@@ -456,7 +476,8 @@ static const UnitTest TESTS[] = {
     {"integers", integers}, {"limits", limits}, {"integer_round_trips", integer_round_trips},
     {"bools", bools}, {"float_forms", float_forms}, {"float_words", float_words},
     {"random_texts", random_texts}, {"float_bytes", float_bytes}, {"short_ways", short_ways},
-    {"midpoints", midpoints}, {"put_f64", put_f64}, {"put_f32", put_f32}, {"layout", layout},
+    {"midpoints", midpoints}, {"short_midpoints", short_midpoints}, {"put_f64", put_f64},
+    {"put_f32", put_f32}, {"layout", layout},
     {"powers", powers},
 };
 
