@@ -65,6 +65,16 @@ def order(source, number, quoted=True):
     return f"{number},{mark}name {source.randint(1, 900)}{mark},{source.randint(1, 50)},{mark}some words of a note{mark}\n"
 
 
+def doubled(kind):
+    """Amounts that are changed and written."""
+    program = f'read csv("in", header = false) as {{ id: i64, paid: {kind}, at: timestamp }} | derive paid = paid + paid | write jsonl("-")\n'
+
+    def row(source, number):
+        paid = source.randint(10 ** 9, 10 ** 10 - 1)
+        return f"{number},{paid}{'' if kind == 'i64' else '.25'},2024-03-{source.randint(10, 28)} 04:41:{source.randint(10, 59)}\n"
+    return program, row
+
+
 def tokens(pattern, token="token"):
     return (f'read text("in") | select token = find_all(lower(line), r"{pattern}") | explode token | select h = hash({token})\n'
             '| aggregate { n = count(), d = count_distinct(h) } | write csv("-")\n')
@@ -130,6 +140,8 @@ PAIRS = {
     "replaced_runs": ((of_lines('derive line = replace_matches(line, r"[0-9]", "##")'), document), (ALL_LINES, document), 9),
     "bytes_of_text": ((tokens(CLASS, "bytes(token)"), document), (tokens(CLASS), document), 1.02),
     "decimal_extremes": ((stations("decimal(9, 1)"), station), (stations("f64"), station), 1.15),
+    "decimals_written": (doubled("decimal(15, 2)"), doubled("i64"), 1.3),
+    "long_decimals": ((stations("decimal(30, 26)"), lambda source, number: station(source, number, 26)), (stations("f64"), station), 1.6),
     "long_floats": ((stations("f64"), lambda source, number: station(source, number, 17)), (stations("f64"), station), 1.9),
     "float_exponents": ((stations("f64"), lambda source, number: station(source, number, 6, True)), (stations("f64"), station), 2.2),
     "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),

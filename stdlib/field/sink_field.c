@@ -5,6 +5,7 @@
 #include "stdlib/text.h"
 #include "stdlib/time.h"
 
+#include <immintrin.h>
 #include <string.h>
 
 enum { SCALAR_MAX = 64 };  // Bytes of any scalar that is no text.
@@ -135,19 +136,37 @@ char *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, con
     return out + view.len;
 }
 
-static bool is_spelling_char(char c) {
-    if (sb_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'z')) return true;
+static __m256i is_from(__m256i text, char first, uint8_t count) {
+    const __m256i place = _mm256_sub_epi8(text, _mm256_set1_epi8(first));
+    const __m256i last = _mm256_set1_epi8((char)(count - 1));
+    return _mm256_cmpeq_epi8(_mm256_min_epu8(place, last), place);
+}
+
+// A bit for each of 32 bytes that stands in no spelling of a number or a time.
+static uint32_t not_spelling(const char *at) {
+    const __m256i text = _mm256_loadu_si256((const __m256i *)at);
+    __m256i good = is_from(text, '0', 10);
+    good = _mm256_or_si256(good, is_from(_mm256_or_si256(text, _mm256_set1_epi8(32)), 'a', 26));
     for (const char *other = " \t+-.,:/="; *other; other++)
-        if (c == *other) return true;
-    return false;
+        good = _mm256_or_si256(good, _mm256_cmpeq_epi8(text, _mm256_set1_epi8(*other)));
+    return ~(uint32_t)_mm256_movemask_epi8(good);
+}
+
+static SbStr without_quotes(SbStr raw) {
+    if (raw.len >= 2 && raw.ptr[0] == '"' && raw.ptr[raw.len - 1] == '"')
+        return (SbStr){raw.ptr + 1, raw.len - 2};
+    return raw;
 }
 
 // What of a spelling can stand in another text, without its pair of quotes; empty: nothing.
 static SbStr usable_spelling(SbStr raw) {
-    if (raw.len >= 2 && raw.ptr[0] == '"' && raw.ptr[raw.len - 1] == '"')
-        raw = (SbStr){raw.ptr + 1, raw.len - 2};
-    for (int64_t i = 0; i < raw.len; i++)
-        if (!is_spelling_char(raw.ptr[i])) return (SbStr){raw.ptr, 0};
+    enum { BLOCK = 32 };
+    raw = without_quotes(raw);
+    for (int64_t i = 0; i < raw.len; i += BLOCK) {
+        uint32_t wrong = not_spelling(raw.ptr + i);
+        if (raw.len - i < BLOCK) wrong &= (UINT32_C(1) << (raw.len - i)) - 1;
+        if (wrong) return (SbStr){raw.ptr, 0};
+    }
     return raw;
 }
 
@@ -162,33 +181,13 @@ char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, 
     return sb_sink_text(out, rules, text, flags);
 }
 
-// RFC 8259: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
-static bool is_json_number(SbStr text) {
-    const char *at = text.ptr, *end = text.ptr + text.len;
-    if (at < end && *at == '-') at++;
-    if (at == end || !sb_is_digit(*at)) return false;
-    if (*at == '0') at++;
-    else while (at < end && sb_is_digit(*at)) at++;
-    if (at < end && *at == '.') {
-        const char *digits = ++at;
-        while (at < end && sb_is_digit(*at)) at++;
-        if (at == digits) return false;
-    }
-    if (at < end && (*at | 32) == 'e') {
-        at++;
-        if (at < end && (*at == '+' || *at == '-')) at++;
-        const char *digits = at;
-        while (at < end && sb_is_digit(*at)) at++;
-        if (at == digits) return false;
-    }
-    return at == end;
-}
-
 char *sb_json_spelling(char *out, const SbType *type, SbStr raw) {
+    const SbStr number = without_quotes(raw);
+    if (type->kind >= SB_I8 && type->kind <= SB_DECIMAL)
+        return sb_is_json_number(number.ptr, number.len) ? sb_put_copy(out, number.ptr, number.len)
+                                                         : nullptr;
     raw = usable_spelling(raw);
     if (!raw.len) return nullptr;
-    bool number = type->kind >= SB_I8 && type->kind <= SB_DECIMAL;
-    if (number) return is_json_number(raw) ? sb_put_copy(out, raw.ptr, raw.len) : nullptr;
     if (type->kind == SB_BOOL) {
         bool plain = sb_str_equal(raw, (SbStr){"true" "\0\0\0\0\0\0\0\0\0\0\0\0", 4}) ||
                      sb_str_equal(raw, (SbStr){"false" "\0\0\0\0\0\0\0\0\0\0\0\0", 5});

@@ -1,11 +1,10 @@
 // Decimals: reading, printing and checked arithmetic in 128 bits.
 #include "stdlib/number/decimal.h"
 
+#include "stdlib/number/digits.h"
 #include "stdlib/number/number.h"
 
 #include <string.h>
-
-enum { WORD = 8 };  // Characters that are looked at together.
 
 #define E19 ((SbDecimal)10000000000000000000u)
 
@@ -86,55 +85,46 @@ static int32_t read_any(const char *at, const char *end, SbDecimalForm form,
     return SB_OK;
 }
 
-static const char *skip_digits(const char *at, const char *end) {
-    for (; end - at >= WORD; at += WORD) {
-        uint64_t wrong = sb_digits_wrong(sb_digits_load(at));
-        if (wrong) return at + __builtin_ctzll(wrong) / 8;
+// Up to 32 digits and at most one point that fit as they stand: nearly all decimals. False: not so.
+static inline bool read_plain(const char *at, const char *end, SbDecimalForm form,
+                              unsigned __int128 *value) {
+    const uint64_t len = (uint64_t)(end - at);
+    if (len > MANY_PLACES) return false;
+    uint64_t others = not_digits(at) | UINT64_C(1) << len;
+    const uint64_t before = _tzcnt_u64(others);
+    uint64_t behind = 0;
+    if (before < len) {
+        others &= others - 1;
+        behind = len - before - 1;
+        if (at[before] != form.point || _tzcnt_u64(others) != len) return false;
     }
-    while (at < end && sb_is_digit(*at)) at++;
-    return at;
-}
-
-// Puts `count` digits after those of `value`, eight at a time.
-static unsigned __int128 append_digits(unsigned __int128 value, const char *at, int64_t count) {
-    enum : uint64_t { E8 = 100000000 };
-    for (; count >= WORD; count -= WORD, at += WORD)
-        value = value * E8 + sb_digits_value(sb_digits_load(at));
-    if (count == 0) return value;
-    uint64_t last = sb_digits_load(at) << 8 * (WORD - count);  // Zeros stand before the digits.
-    return value * (uint64_t)sb_decimal_tens((unsigned)count) + sb_digits_value(last);
-}
-
-// Digits and at most one point that fit as they stand: nearly all decimals. False: not so.
-static bool read_plain(const char *at, const char *end, SbDecimalForm form,
-                       unsigned __int128 *value) {
-    const char *whole = at;
-    while (whole < end && *whole == '0') whole++;
-    const char *point = skip_digits(whole, end), *fraction = point + 1;
-    int64_t behind = 0;
-    if (point < end) {
-        if (*point != form.point || skip_digits(fraction, end) != end) return false;
-        behind = end - fraction;
-    }
-    if (point - at + behind == 0) return false;
-    while (behind > form.scale && fraction[behind - 1] == '0') behind--;
-    if (behind > form.scale) return false;
-    if (point > whole && point - whole + form.scale > form.precision) return false;
-    *value = append_digits(append_digits(0, whole, point - whole), fraction, behind);
-    *value *= (unsigned __int128)sb_decimal_tens((unsigned)(form.scale - behind));
+    const bool fits = behind <= form.scale && before + form.scale <= form.precision;
+    if (!fits || before + behind == 0) return false;
+    *value = run_of(at, before) * (unsigned __int128)sb_decimal_tens(form.scale) +
+             run_of(at + before + 1, behind) *
+                 (unsigned __int128)sb_decimal_tens((unsigned)(form.scale - behind));
     return true;
 }
 
-int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDecimal *out) {
-    const char *at = ptr, *end = ptr + len;
+[[gnu::noinline]]
+static int32_t read_spaced(const char *at, const char *end, SbDecimalForm form, SbDecimal *out) {
     while (at < end && (*at == ' ' || *at == '\t')) at++;
     while (at < end && (end[-1] == ' ' || end[-1] == '\t')) end--;
     bool minus = at < end && *at == '-';
     if (at < end && (*at == '-' || *at == '+')) at++;
     unsigned __int128 value = 0;
-    int32_t status = read_plain(at, end, form, &value) ? SB_OK : read_any(at, end, form, &value);
+    int32_t status = read_any(at, end, form, &value);
     if (status == SB_OK) *out = minus ? -(SbDecimal)value : (SbDecimal)value;
     return status;
+}
+
+int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDecimal *out) {
+    const bool minus = len > 0 && *ptr == '-';
+    unsigned __int128 value;
+    if (!__builtin_expect(read_plain(ptr + minus, ptr + len, form, &value), 1))
+        return read_spaced(ptr, ptr + len, form, out);
+    *out = minus ? -(SbDecimal)value : (SbDecimal)value;
+    return SB_OK;
 }
 
 int32_t sb_read_decimal64_any(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out) {
@@ -144,21 +134,38 @@ int32_t sb_read_decimal64_any(const char *ptr, int64_t len, SbDecimalForm form, 
     return status;
 }
 
+// The last `count` digits.
+static void put_wide_digits(char *out, unsigned __int128 size, int count) {
+    enum { CHUNK = 19 };
+    for (; count > CHUNK; count -= CHUNK, size /= (uint64_t)E19)
+        sb_put_digits(out + count - CHUNK, (uint64_t)(size % (uint64_t)E19), CHUNK);
+    sb_put_digits(out, (uint64_t)size, count);
+}
+
+static int wide_digit_count(unsigned __int128 size) {
+    enum { CHUNK = 19 };
+    int count = 0;
+    for (; size >> 64; size /= (uint64_t)E19) count += CHUNK;
+    return count + sb_digit_count((uint64_t)size);
+}
+
 char *sb_put_decimal(char *out, SbDecimal x, unsigned scale, char point) {
     unsigned __int128 size = (unsigned __int128)x;
     if (x < 0) {
         *out++ = '-';
         size = -size;
     }
-    char digits[40];
-    unsigned count = 0;
-    for (; size || count <= scale; size /= 10)
-        digits[count++] = (char)('0' + (unsigned)(size % 10));
-    while (count) {
-        if (count == scale) *out++ = point;
-        *out++ = digits[--count];
+    int count = wide_digit_count(size);
+    if (count <= (int)scale) count = (int)scale + 1;
+    if (scale == 0) {
+        put_wide_digits(out, size, count);
+        return out + count;
     }
-    return out;
+    const int before = count - (int)scale;
+    put_wide_digits(out + 1, size, count);
+    memmove(out, out + 1, (size_t)before);
+    out[before] = point;
+    return out + count + 1;
 }
 
 // ---- arithmetic ---------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
-// Digits: up to sixteen of them at once, in one vector. Private to stdlib/number.
+// Digits: up to sixteen of them at once in one vector, up to 32 in two. Private to stdlib/number.
 #ifndef SBC_STDLIB_DIGITS_H
 #define SBC_STDLIB_DIGITS_H
 
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { PLACES = 16 };
+enum { PLACES = 16, MANY_PLACES = 32 };
 
 static inline __m128i load(const void *at) { return _mm_loadu_si128(at); }
 
@@ -37,6 +37,24 @@ static inline uint64_t value_of(__m128i digits) {
                                           _mm_set1_epi32(10000 | 1 << 16));
     const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
     return (halves & UINT32_MAX) * 100000000 + (halves >> 32);
+}
+
+// A bit for each of 32 bytes that is no digit.
+static inline uint64_t not_digits(const char *at) {
+    const __m256i text = _mm256_loadu_si256((const __m256i *)at);
+    const __m256i value = _mm256_sub_epi8(text, _mm256_set1_epi8('0'));
+    const __m256i digit = _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
+    return (uint32_t)~_mm256_movemask_epi8(digit);
+}
+
+// The number of `count` digits at `at`, up to 32.
+static inline unsigned __int128 run_of(const char *at, uint64_t count) {
+    enum : uint64_t { E16 = 10000000000000000 };
+    if (count <= PLACES) return value_of(digits_of(load(at), load(move_last + count)));
+    const uint64_t more = count - PLACES;
+    const uint64_t high = value_of(digits_of(load(at), load(move_last + more)));
+    return (unsigned __int128)high * E16 +
+           value_of(digits_of(load(at + more), load(move_last + PLACES)));
 }
 
 #endif

@@ -67,6 +67,15 @@ int32_t sb_read_unsigned(const char *ptr, int64_t len, uint64_t high, uint64_t *
 int32_t sb_read_f32_any(const char *ptr, int64_t len, char point, float *out);
 int32_t sb_read_f64_any(const char *ptr, int64_t len, char point, double *out);
 
+// A number as RFC 8259 spells it, without spaces: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]?
+// [0-9]+)?
+bool sb_is_json_number(const char *ptr, int64_t len);
+
+// Decimal digits of the value, at least 1.
+int  sb_digit_count(uint64_t value);
+// The last `count` digits of the value, and zeros before them if it has fewer. No more is written.
+void sb_put_digits(char *out, uint64_t value, int count);
+
 // The 128-bit power of ten: 10^q = (high * 2^64 + low) * 2^(floor(q log2 10) - 127), rounded down;
 // exact for 0 <= q <= SB_POWER_EXACT_MAX.
 typedef struct SbPower {

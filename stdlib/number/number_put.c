@@ -14,8 +14,7 @@ static const char PAIRS[201] = "00010203040506070809" "10111213141516171819" "20
                                "60616263646566676869" "70717273747576777879" "80818283848586878889"
                                "90919293949596979899";
 
-// Decimal digits of value, at least 1.
-static int digit_count(uint64_t value) {
+int sb_digit_count(uint64_t value) {
     static const uint64_t tens[20] = {
         0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
         100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
@@ -25,16 +24,15 @@ static int digit_count(uint64_t value) {
     return guess + (value >= tens[guess]);
 }
 
-// Writes exactly `count` digits of value at out.
-static void put_digits(char *out, uint64_t value, int count) {
+void sb_put_digits(char *out, uint64_t value, int count) {
     for (; count >= 2; count -= 2, value /= 100)
         memcpy(out + count - 2, PAIRS + value % 100 * 2, 2);
     if (count) *out = (char)('0' + value % 10);
 }
 
 char *sb_put_u64(char *out, uint64_t value) {
-    int count = digit_count(value);
-    put_digits(out, value, count);
+    int count = sb_digit_count(value);
+    sb_put_digits(out, value, count);
     return out + count;
 }
 
@@ -99,10 +97,10 @@ static Decimal shortest(uint64_t c, int q, bool narrow) {
 static char *put_decimal(char *out, Decimal decimal) {
     while (decimal.digits % 100 == 0) decimal.digits /= 100, decimal.exponent += 2;
     if (decimal.digits % 10 == 0) decimal.digits /= 10, decimal.exponent++;
-    int count = digit_count(decimal.digits);
+    int count = sb_digit_count(decimal.digits);
     int point = count + decimal.exponent;  // Digits before the point.
     if (point > 16 || point < -3) {
-        put_digits(out + 1, decimal.digits, count);
+        sb_put_digits(out + 1, decimal.digits, count);
         out[0] = out[1];
         out[1] = '.';
         out += count == 1 ? 1 : count + 1;
@@ -111,21 +109,21 @@ static char *put_decimal(char *out, Decimal decimal) {
         *out++ = power < 0 ? '-' : '+';
         unsigned size = power < 0 ? (unsigned)-power : (unsigned)power;
         int width = size < 100 ? 2 : 3;
-        put_digits(out, size, width);
+        sb_put_digits(out, size, width);
         return out + width;
     }
     if (point <= 0) {
         memcpy(out, "0.0000", 6);
-        put_digits(out + 2 - point, decimal.digits, count);
+        sb_put_digits(out + 2 - point, decimal.digits, count);
         return out + 2 - point + count;
     }
     if (point >= count) {
-        put_digits(out, decimal.digits, count);
+        sb_put_digits(out, decimal.digits, count);
         memset(out + count, '0', (size_t)(point - count));
         memcpy(out + point, ".0", 2);
         return out + point + 2;
     }
-    put_digits(out + 1, decimal.digits, count);
+    sb_put_digits(out + 1, decimal.digits, count);
     memmove(out, out + 1, (size_t)point);
     out[point] = '.';
     return out + count + 1;

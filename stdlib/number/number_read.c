@@ -273,24 +273,6 @@ static uint64_t round_exactly(const Decimal *decimal, uint64_t bits, Format form
 
 // ---- numbers of up to 32 characters -------------------------------------------------------------
 
-// A bit for each of 32 bytes that is no digit.
-static inline uint32_t bits_of_others(const char *at) {
-    const __m256i text = _mm256_loadu_si256((const __m256i *)at);
-    const __m256i value = _mm256_sub_epi8(text, _mm256_set1_epi8('0'));
-    const __m256i digit = _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
-    return ~(uint32_t)_mm256_movemask_epi8(digit);
-}
-
-// The number of `count` digits at `at`, up to 32. Beyond UINT64_MAX / 10^3 it is that or more.
-static inline uint64_t read_run(const char *at, uint64_t count) {
-    if (count <= PLACES) return value_of(digits_of(load(at), load(move_last + count)));
-    enum : uint64_t { TENS = 10000000000000000, HIGH_MAX = 1000 };  // 10^16; of nineteen digits.
-    const uint64_t more = count - PLACES;
-    const uint64_t high = value_of(digits_of(load(at), load(move_last + more)));
-    if (high >= HIGH_MAX) return UINT64_MAX;
-    return high * TENS + value_of(digits_of(load(at + more), load(move_last + PLACES)));
-}
-
 // As read_decimal where the digits and the point are up to 31 characters, and those of the digits
 // that count up to nineteen. False: not of this form.
 [[gnu::always_inline]] static inline bool read_plain(Trimmed text, char point, uint64_t *digits,
@@ -302,27 +284,29 @@ static inline uint64_t read_run(const char *at, uint64_t count) {
         10000000000000000, 100000000000000000, 1000000000000000000, UINT64_C(10000000000000000000),
     };
     const uint64_t len = (uint64_t)(text.end - text.at);
-    uint32_t others = bits_of_others(text.at);
-    if (len < 32) others |= UINT32_C(1) << len;
+    uint64_t others = not_digits(text.at);
+    if (len < MANY_PLACES) others |= UINT64_C(1) << len;
     if (!others) return false;
-    const uint64_t before = _tzcnt_u32(others);
+    const uint64_t before = _tzcnt_u64(others);
     uint64_t end = before, behind = 0;
     if (before < len && text.at[before] == point) {
         others &= others - 1;
         if (!others) return false;
-        end = _tzcnt_u32(others);
+        end = _tzcnt_u64(others);
         behind = end - before - 1;
     }
     *exponent = 0;
     if (before + behind == 0) return false;
     if (end < len && !read_exponent(text.at + end, text.end, exponent)) return false;
-    const uint64_t whole = read_run(text.at, before);
-    const uint64_t rest = read_run(text.at + before + 1, behind);
-    if (whole == UINT64_MAX || rest == UINT64_MAX) return false;
+    const unsigned __int128 whole = run_of(text.at, before);
+    const unsigned __int128 rest = run_of(text.at + before + 1, behind);
     *exponent -= (int64_t)behind;
-    if (before + behind <= DIGITS_COUNT) *digits = whole * tens[behind] + rest;
-    else *digits = rest;
-    return before + behind <= DIGITS_COUNT || !whole;
+    if (before + behind > DIGITS_COUNT) {
+        *digits = (uint64_t)rest;
+        return !whole && rest < tens[DIGITS_COUNT];
+    }
+    *digits = (uint64_t)whole * tens[behind] + (uint64_t)rest;
+    return true;
 }
 
 // As to_bits by the higher half of the power, which is enough where the bits under the half bit are
@@ -428,4 +412,43 @@ int32_t sb_read_f16(const char *ptr, int64_t len, uint16_t *out) {
 
 int32_t sb_read_bf16(const char *ptr, int64_t len, uint16_t *out) {
     return sb_read_bf16_point(ptr, len, '.', out);
+}
+
+// ---- spellings ----------------------------------------------------------------------------------
+
+// [0-9]* at `at`; the end of it.
+static const char *skip_digits(const char *at, const char *end) {
+    while (at < end && sb_is_digit(*at)) at++;
+    return at;
+}
+
+static bool is_any_json_number(const char *at, const char *end) {
+    if (at == end || !sb_is_digit(*at)) return false;
+    at = *at == '0' ? at + 1 : skip_digits(at, end);
+    if (at < end && *at == '.') {
+        const char *digits = ++at;
+        at = skip_digits(at, end);
+        if (at == digits) return false;
+    }
+    if (at < end && (*at | 32) == 'e') {
+        at++;
+        if (at < end && (*at == '+' || *at == '-')) at++;
+        const char *digits = at;
+        at = skip_digits(at, end);
+        if (at == digits) return false;
+    }
+    return at == end;
+}
+
+// Digits and a point within 32 characters are told from one vector.
+bool sb_is_json_number(const char *ptr, int64_t len) {
+    const Trimmed text = after_minus(ptr, len);
+    const uint64_t count = (uint64_t)(text.end - text.at);
+    if (count - 1 >= MANY_PLACES) return is_any_json_number(text.at, text.end);
+    const uint64_t others = not_digits(text.at) | UINT64_C(1) << count, before = _tzcnt_u64(others);
+    if (before == 0 || (before > 1 && *text.at == '0')) return false;
+    if (before == count) return true;
+    const uint64_t behind = _tzcnt_u64(others & (others - 1)) - before - 1;
+    if (text.at[before] == '.' && before + 1 + behind == count) return behind > 0;
+    return is_any_json_number(text.at, text.end);
 }
