@@ -1,10 +1,12 @@
 // Attempts: work that is begun more than once counts once.
+#include "runtime/dispatch/far.h"
 #include "runtime/dispatch/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { SHELF = 256 };  // Attempts of one piece of memory: they stay where they are.
+enum : int64_t { LEFT_MAX = 1'000'000'000 };
 
 static bool make_room(Dispatch *d, uint32_t item) {
     uint32_t shelves = item / SHELF + 1;
@@ -94,4 +96,30 @@ bool attempt_counts(Flow *flow) {
     if (number < attempt->partitions) return false;
     attempt->partitions = number + 1;
     return true;
+}
+
+// ---- what nobody needs --------------------------------------------------------------------------
+
+// Is a worker at the flow, and its work needed no more?
+static bool is_left(const Flow *flow) {
+    return flow->run && flow->canceled && flow_is_far(flow) && flow->far_asked;
+}
+
+NodeId attempts_left(Dispatch *d) {
+    NodeId node = {0};
+    uint32_t left = 0;
+    bool others = d->stop || dispatch_is_paused(d);
+    for (uint32_t i = 0; i < d->own->flow_max && !others; i++) {
+        const Flow *flow = d->own->flows[i];
+        if (!flow) continue;
+        others = !is_left(flow);
+        node = flow->place;
+        left++;
+    }
+    if (others || left == 0 || left != d->own->far_count) {
+        d->own->left_since = 0;
+        return (NodeId){0};
+    }
+    if (!d->own->left_since) d->own->left_since = d->now;
+    return d->now - d->own->left_since < LEFT_MAX ? (NodeId){0} : node;
 }

@@ -244,8 +244,8 @@ void poison_note(Poison *p, NodeId node) {
             note->task >= p->d->own->flow_max)
             continue;
         Flow *flow = p->d->own->flows[note->task];
-        if (!flow || !flow->run || !flow->far_asked || flow->place.i != node.i ||
-            flow->run->index != note->stage)
+        if (!flow || !flow->run || !flow->far_asked || flow->canceled ||
+            flow->place.i != node.i || flow->run->index != note->stage)
             continue;
         Suspect *is = new_suspect(p, note, flow);
         if (!is) continue;

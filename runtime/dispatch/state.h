@@ -92,6 +92,7 @@ struct DispatchOwn {
                                // those that they began with.
     Workers   *workers;        // Processes in which tasks run; nullptr: there are none.
     uint32_t   far_count;      // Tasks at work there, and breakers that are handed over.
+    int64_t    left_since;     // When nothing was left but tasks that nobody needs; 0: more is.
     FarFlush  *flushes;        // By stage and node; nullptr: no worker fills breakers.
     Bits       rereads;        // Stages that may find rows of an edge lost.
     Attempt  **attempts;       // By item of the schedule, some of them together.
@@ -171,6 +172,9 @@ bool attempt_ends(const Flow *flow, bool lost);
 bool attempt_is_again(const Flow *flow);
 // The flow has made one more partition. False: what that says was taken over before.
 bool attempt_counts(Flow *flow);
+// A worker at a task that nobody needs any more, once such tasks alone have kept the job from its
+// end for a second; the first node: there is none.
+NodeId attempts_left(Dispatch *d);
 
 // ---- dispatch/again.c: the lock is held ---------------------------------------------------------
 

@@ -426,6 +426,13 @@ static void mind_sleep(Workers *w) {
         if (w->lives[n].born > 0) w->lives[n].born += away;
 }
 
+// The job is done but for a call of foreign code whose rows another attempt has made.
+static void end_left(Workers *w) {
+    NodeId node = attempts_left(w->d);
+    if (node.i > 0 && w->restarts > 0)
+        workers_distrust(w, node, "its foreign code goes on, and nobody needs what that makes");
+}
+
 static void on_tick(void *self, int64_t now_ns) {
     (void)now_ns;
     Workers *w = self;
@@ -444,6 +451,7 @@ static void on_tick(void *self, int64_t now_ns) {
         watch_birth(w, node);
         ping(w, node);
     }
+    if (!w->closing) end_left(w);
     if (!w->closing) joins_tick(w);
     // Once it closes, who reaps the processes holds no lock.
     if (!w->closing) fleet_note(w);

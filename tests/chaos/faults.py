@@ -122,10 +122,12 @@ def children(pid):
 
 
 def is_python(pid):
-    """An interpreter that a job runs its functions in: no worker. A job without its first one cannot begin (SB8100)."""
+    """An interpreter that a job runs its functions in, or a script that finds one: no worker. A job without its first one cannot begin
+    (SB8100)."""
     try:
-        with open(f"/proc/{pid}/comm") as file:
-            return file.read().startswith("python")
+        with open(f"/proc/{pid}/comm") as name, open(f"/proc/{pid}/cmdline", errors="replace") as words:
+            begins = [os.path.basename(word) for word in words.read().split("\0")[:2]]
+            return name.read().startswith("python") or any(word.startswith(("python", "pyenv")) for word in begins)
     except OSError:
         return False
 
