@@ -335,6 +335,19 @@ static void print_lanes(CudaEmit *e, TextBuf *buf, const char *form) {
     text_buf_add(buf, TEXT(";\n"));
 }
 
+// Rows that a kernel before this one has marked stay marked.
+static void print_raised(const CudaEmit *e, TextBuf *buf) {
+    const uint32_t width = e->kernel->width;
+    text_buf_add(buf, TEXT("            if (some) {\n"));
+    if (e->after_others)
+        text_buf_format(buf, "                const SbPack<u8, %u> was = "
+                             "sb_load<u8, %u>(a.status + at);\n"
+                             "                for (int k = 0; k < %u; k++) "
+                             "raised.at[k] |= was.at[k];\n", width, width, width);
+    text_buf_format(buf, "                sb_store<u8, %u>(a.status + at, raised);\n"
+                         "                *a.some = 1;\n            }\n", width);
+}
+
 static void print_pack(CudaEmit *e, TextBuf *buf) {
     const CudaKernel *kernel = e->kernel;
     uint32_t width = kernel->width;
@@ -354,9 +367,7 @@ static void print_pack(CudaEmit *e, TextBuf *buf) {
     if (kernel->shape)
         text_buf_add(buf, TEXT("            if (some) a.status[row] = *a.some = 1;\n"));
     else
-        text_buf_format(buf, "            if (some) {\n"
-                             "                sb_store<u8, %u>(a.status + at, raised);\n"
-                             "                *a.some = 1;\n            }\n", width);
+        print_raised(e, buf);
 }
 
 // A block takes as many rows at once as it has lanes: each computes one, and all of them store what
@@ -586,7 +597,8 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
     for (size_t i = 0; i < wanted.kernel_count; i++) {
         CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
                       .dialect = &cuda_dialect, .maker = &maker,
-                      .tiles = shapes.tile_bytes <= TILE_BYTES, .after_rows = rows};
+                      .tiles = shapes.tile_bytes <= TILE_BYTES, .after_rows = rows,
+                      .after_others = unit.kernel_count > 0};
         CudaKernel kernel = wanted.kernels[i];
         bool last = i + 1 == wanted.kernel_count;
         if (!render_kernel(&e, &kernel) && (unit.kernel_count || !last)) continue;
