@@ -308,7 +308,7 @@ void stage_loop_entries(Emit *e) {
     if (stage_batch_call(e, s->stage)) fill_batch(e, loop.number);
     if (stage_has_kernels(e, s->stage) && !s->asks) {
         Block judged = emit_block(e, "judged_row");
-        kernels_ask(e, loop.number, judged);
+        kernels_ask(e, loop.number, judged, loop.next);
         if (stage_kernel_groups(e, s->stage)) {
             emit_jump(e, loop.next);
             loop.next = kernel_groups_next(e, loop.next);

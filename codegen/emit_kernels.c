@@ -203,7 +203,37 @@ static Val kernel_field(Emit *e, Ty type, size_t offset) {
     return emit_load_at(e, type, e->task, offsetof(SbTask, kernel) + offset, "");
 }
 
-void kernels_ask(Emit *e, Val number, Block judged) {
+// The row comes into each step up to that member's, whose filter takes it out.
+static void take_out(Emit *e, uint32_t filter, Block next) {
+    const Stage *stage = e->stage->stage;
+    const Op *from = graph_op_at(e->graph, stage->ops[0]);
+    for (uint32_t m = 1; m <= filter; m++) {
+        const Op *op = graph_op_at(e->graph, stage->ops[m]);
+        if (stage_counts_in(e, from, op)) stage_count(e, op->step, SB_IN, emit_i64(e, 1));
+        from = op;
+    }
+    stage_count(e, from->step, SB_FILTERED, emit_i64(e, 1));
+    emit_jump(e, next);
+}
+
+// Rows of which a kernel has told the filter that takes them out. Goes on with the others.
+static void leave_filtered(Emit *e, Val byte, Block next) {
+    const Stage *stage = e->stage->stage;
+    const CudaUnit *unit = kernels_of(e, stage)->unit;
+    uint32_t told = 0;
+    for (size_t k = 0; k < unit->kernel_count; k++) told += unit->kernels[k].filters;
+    for (uint32_t m = 1, n = 0; m < stage->kernels.op_count && n < told; m++) {
+        if (graph_op_at(e->graph, stage->ops[m])->kind != OP_FILTER) continue;
+        Block out = emit_block(e, "taken_out"), other = emit_block(e, "not_taken_out");
+        Val is = LLVMBuildICmp(e->b, LLVMIntEQ, byte, emit_int(e, e->i8, CUDA_FILTERED(n++)), "");
+        emit_branch(e, is, out, other);
+        emit_at(e, out);
+        take_out(e, m, next);
+        emit_at(e, other);
+    }
+}
+
+void kernels_ask(Emit *e, Val number, Block judged, Block next) {
     Block fill = emit_block(e, "kernel"), there = emit_block(e, "in_kernel"),
           given = emit_block(e, "given"), done = emit_block(e, "by_kernel");
     Val first = kernel_field(e, e->i64, offsetof(SbKernelRows, first));
@@ -230,13 +260,12 @@ void kernels_ask(Emit *e, Val number, Block judged) {
     emit_store_at(e, at, e->task, offsetof(SbTask, kernel) + offsetof(SbKernelRows, at));
     Val byte = emit_load(e, e->i8, emit_index(e, e->i8, bytes, at), "");
     Val clean = LLVMBuildICmp(e->b, LLVMIntEQ, byte, emit_int(e, e->i8, 0), "");
-    Block unclean = groups ? emit_block(e, "unclean") : judged;
+    Block unclean = emit_block(e, "unclean");
     emit_branch_likely(e, clean, done, unclean);
-    if (groups) {
-        emit_at(e, unclean);
-        kernel_groups_judge(e);
-        emit_jump(e, judged);
-    }
+    emit_at(e, unclean);
+    if (groups) kernel_groups_judge(e);
+    else leave_filtered(e, byte, next);
+    emit_jump(e, judged);
     emit_at(e, done);
 }
 

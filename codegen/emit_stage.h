@@ -72,8 +72,8 @@ Val job_python(Emit *e);
 bool  stage_has_kernels(const Emit *e, const Stage *stage);
 Val   stage_kernels(Emit *e, const Stage *stage);  // The SbKernels; null: none.
 // Asks for what kernels give of the row, and says where it goes on: `judged` for rows that the CPU
-// judges. The builder goes on with the others.
-void  kernels_ask(Emit *e, Val number, Block judged);
+// judges, `next` for those that a filter takes out. The builder goes on with the others.
+void  kernels_ask(Emit *e, Val number, Block judged, Block next);
 // The same of kernels that fill the groups of the stage: the builder goes on with rows that are in
 // them, or that a filter took out.
 const CudaGroups *stage_kernel_groups(const Emit *e, const Stage *stage);  // Null: there are none.

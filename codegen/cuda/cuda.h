@@ -18,14 +18,19 @@
 //   T                   by parameter of the job, in 8 bytes
 //
 // Columns lie one value after the other, tensors one row after the other. A null has a zero in its
-// column of u8, and any value. Status bytes are zero before the first kernel of a stage. Where one
-// is not zero after the last kernel, the CPU judges the row. Kernels write `some` with the first of
-// them: where it stays zero, nobody has to write or read a byte for each row.
+// column of u8, and any value. Status bytes are zero before the first kernel of a stage. After the
+// last one a byte is zero, CUDA_FILTERED(n) where the stage's filter n takes the row out, or the
+// CPU judges the row. Kernels write `some` with the first of them: where it stays zero, nobody has
+// to write or read a byte for each row.
 #ifndef SBC_CODEGEN_CUDA_H
 #define SBC_CODEGEN_CUDA_H
 
 #include "ir/plan.h"
 #include "runtime/abi/kernel.h"
+
+// Two bits below are for rows that the CPU judges.
+enum { CUDA_FILTERS_MAX = UINT8_MAX / 4 };
+#define CUDA_FILTERED(n) (4 * ((n) + 1))
 
 typedef struct CudaColumn {
     KernelItem  item;  // What gives it: of member 0 a column of the root.
@@ -103,6 +108,7 @@ typedef struct CudaKernel {
     uint32_t    blocks;        // Of a launch at most, for each processor of the GPU.
     bool        tiled;         // Some outputs are put together in shared memory.
     CudaGroups *groups;        // That it fills; null: it gives columns.
+    uint32_t    filters;       // It tells which of so many filters takes a row out; 0: it does not.
     CudaProduct *product;      // Null: it is a kernel.
     CudaColumn *inputs;  size_t input_count, input_cap;
     CudaColumn *outputs; size_t output_count, output_cap;

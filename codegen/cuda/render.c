@@ -143,14 +143,31 @@ static void compute_only(Item *to) {
                     TEXT_ARG(is.value));
 }
 
+static uint32_t filter_count(const CudaEmit *e) {
+    uint32_t count = 0;
+    for (uint32_t m = 1; m < e->stage->kernels.op_count; m++)
+        count += member_op(e, m)->kind == OP_FILTER;
+    return count;
+}
+
+// The first filter that takes the row out is told, unless another kernel may fault: the row might
+// be one to reject then.
 static void compute_filters(Item *to) {
     CudaEmit *e = to->e;
-    for (uint32_t m = 1; m < e->stage->kernels.op_count && !e->kernel->shape; m++) {
+    if (e->kernel->shape) return;
+    uint32_t count = filter_count(e);
+    bool tells = !e->others_fault && count <= CUDA_FILTERS_MAX;
+    e->kernel->filters = tells ? count : 0;
+    for (uint32_t m = 1, n = 0; m < e->stage->kernels.op_count; m++) {
         const Op *op = member_op(e, m);
         if (op->kind != OP_FILTER) continue;
         CudaValue is = cuda_value(e, m, op->filter.pred);
         judge(to, is.raise);
-        judge(to, text_format(e->arena, "!%.*s", TEXT_ARG(is.value)));
+        if (tells)
+            text_buf_format(&e->body, "    out = out | %.*s ? out : %u;\n", TEXT_ARG(is.value),
+                            CUDA_FILTERED(n++));
+        else
+            judge(to, text_format(e->arena, "!%.*s", TEXT_ARG(is.value)));
     }
 }
 
@@ -263,11 +280,13 @@ static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     text_buf_add(buf, TEXT(") {\n"));
     if (e->kernel->shape) cuda_print_own(buf, e->kernel->shape, e->kernel->width);
     if (e->has_far) text_buf_add(buf, TEXT("    u8 far = 0;\n"));
+    if (e->kernel->filters) text_buf_add(buf, TEXT("    u8 out = 0;\n"));
     text_buf_add(buf, text_buf_view(&e->body));
-    text_buf_add(buf, TEXT("#line 1 \"kernel\"\n    return (0"));
+    text_buf_add(buf, TEXT("#line 1 \"kernel\"\n    const u8 judged = (0"));
     if (e->kernel->groups) text_buf_add(buf, TEXT(" | bad"));
     text_buf_add(buf, text_buf_view(&item->judged));
-    text_buf_format(buf, ") != 0%s;\n}\n\n", e->has_far ? " | far" : "");
+    text_buf_format(buf, ") != 0%s;\n    return %s;\n}\n\n", e->has_far ? " | far" : "",
+                    e->kernel->filters ? "judged ? judged : out" : "judged");
 }
 
 // Do divisions that have to go the long way do so after all others?
@@ -298,7 +317,7 @@ static void print_row(CudaEmit *e, TextBuf *buf) {
         text_buf_add(buf, TEXT(";\n            if (is & 2) is = "));
         print_form(e, buf, false, "<SB_FAR>");
     }
-    text_buf_add(buf, TEXT(";\n            if (is) a.status[at] = *a.some = 1;\n"));
+    text_buf_add(buf, TEXT(";\n            if (is) a.status[at] = is, *a.some = 1;\n"));
 }
 
 // All loads of a turn are under way before the first value is used: so many bytes are what hides
@@ -485,7 +504,7 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     print_element(e, &text, &item);
     print_loop(e, &text);
     cuda_settle(e, &text);
-    bool useful = item.judged.len || kernel->output_count || kernel->groups;
+    bool useful = item.judged.len || kernel->filters || kernel->output_count || kernel->groups;
     text_buf_free(&item.judged);
     text_buf_free(&e->body);
     text_buf_free(&e->tables);
@@ -498,6 +517,7 @@ typedef struct Shapes {
     const Stage *stage;
     CudaUnit   *unit;
     uint64_t    tile_bytes;  // Of all lists of a row.
+    bool        faults;      // Of a tensor or a reduction: a row may do so that a filter takes out.
 } Shapes;
 
 static void need_shape(Shapes *to, const Type *shape) {
@@ -534,6 +554,14 @@ static void see_rows(void *self, uint32_t m, uint32_t i, bool) {
     if (!cuda_shape_of(op->columns[i].type) || is_tile(to, op, i)) need_shape(to, nullptr);
 }
 
+static void see_faults(void *self, uint32_t m, uint32_t i, bool) {
+    Shapes *to = self;
+    const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
+    bool tensor = cuda_shape_of(op->columns[i].type) && !is_tile(to, op, i);
+    to->faults |= (tensor || reduces(to, m, i)) &&
+                  graph_faults(to->plan->graph, op->project.items[i].expr);
+}
+
 static void see_tensors(void *self, uint32_t m, uint32_t i, bool) {
     Shapes *to = self;
     const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
@@ -550,6 +578,7 @@ static void find_kernels(Shapes *to) {
             need_shape(to, nullptr);
     cuda_each_item(to->plan, to->stage, to, see_rows);
     cuda_each_item(to->plan, to->stage, to, see_tensors);
+    cuda_each_item(to->plan, to->stage, to, see_faults);
 }
 
 void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel) {
@@ -598,7 +627,8 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
         CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
                       .dialect = &cuda_dialect, .maker = &maker,
                       .tiles = shapes.tile_bytes <= TILE_BYTES, .after_rows = rows,
-                      .after_others = unit.kernel_count > 0};
+                      .after_others = unit.kernel_count > 0,
+                      .others_fault = unit.kernel_count > 0 || shapes.faults};
         CudaKernel kernel = wanted.kernels[i];
         bool last = i + 1 == wanted.kernel_count;
         if (!render_kernel(&e, &kernel) && (unit.kernel_count || !last)) continue;
