@@ -119,6 +119,10 @@ def of_groups(group):
     return of_lines(f'select line = find_all(line, r"[A-Za-z]([a-z0-9]+),?", {group}) | explode line')
 
 
+def of_part(group):
+    return of_lines(f'select line = find_all(line, r"[A-Z](.*?) ", {group}) | explode line')
+
+
 ALL_LINES = of_lines("where line != \"\"")
 LOWER = 'read text("in") | select h = hash(lower(line)) | aggregate { d = count_distinct(h) } | write csv("-")\n'
 CLASS, CLASSES = "[a-z0-9]+", "[a-z0-9]+|[^a-z0-9 ]"
@@ -137,6 +141,7 @@ PAIRS = {
     "wide_tokens": ((tokens(CLASS), lambda source, number: document(source, number, True)), (tokens(CLASS), document), 1.2),
     "matches": ((of_lines('where matches(line, r"omega|timeout [A-Z]") or line != ""'), document), (ALL_LINES, document), 4.2),
     "groups_of_matches": ((of_groups(1), document), (of_groups(0), document), 2),
+    "parts_of_matches": ((of_part(1), document), (of_part(0), document), 1.3),
     "replaced_runs": ((of_lines('derive line = replace_matches(line, r"[0-9]", "##")'), document), (ALL_LINES, document), 9),
     "bytes_of_text": ((tokens(CLASS, "bytes(token)"), document), (tokens(CLASS), document), 1.02),
     "decimal_extremes": ((stations("decimal(9, 1)"), station), (stations("f64"), station), 1.15),

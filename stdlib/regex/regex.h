@@ -16,7 +16,7 @@
 #include "runtime/abi/call.h"
 
 enum {
-    REGEX_VERSION = 4,
+    REGEX_VERSION = 5,
     REGEX_STATES_MAX = 2000,
     REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
     REGEX_INSTS_MAX = 20000,
@@ -112,6 +112,12 @@ typedef struct SbRegexStep {
     uint32_t slots;  // Bit k: the place of the byte goes to slot k.
 } SbRegexStep;
 
+// Where a group begins or ends, if that is known of each match: bytes after its begin, or before its
+// end (stdlib/regex/regex_places.c).
+typedef struct SbRegexPlace {
+    uint32_t bytes, from_end;
+} SbRegexPlace;
+
 // A pattern like [a-z0-9]+|[^a-z0-9 ]: runs of sets, and single characters of one more set. Each
 // byte of a character tells which set the character is in, and no character is in two of them. So
 // matches are where runs of a set begin and end, and where single characters do. 64 bytes are
@@ -137,6 +143,7 @@ typedef struct SbRegex {
     uint8_t  first[256];      // 1: the byte can begin a match, or a match can be empty.
     SbRegexRuns  runs;        // REGEX_RUNS
     SbRegexStarts starts;
+    uint32_t places;          // Offset of SbRegexPlace[], by slot; 0: some group has none.
     SbRegexOnepass onepass;
     SbRegexTable table;
 } SbRegex;

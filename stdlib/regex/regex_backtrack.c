@@ -171,6 +171,17 @@ int32_t regex_backtrack(RegexSearch *search, const RegexBacktrack *run) {
     return m.failed ? SB_FAULT_TOO_LARGE : SB_NULL;
 }
 
+// By their places. False: some group has none.
+static bool groups_placed(const SbRegex *regex, SbRegexSpan span, int64_t slots[REGEX_SLOTS]) {
+    if (!regex->places) return false;
+    const SbRegexPlace *places = (const SbRegexPlace *)((const char *)regex + regex->places);
+    slots[0] = span.begin;
+    slots[1] = span.end;
+    for (uint32_t i = 2; i < 2 * regex->group_count + 2; i++)
+        slots[i] = places[i].from_end ? span.end - places[i].bytes : span.begin + places[i].bytes;
+    return true;
+}
+
 static void note_slots(uint32_t slots_of, int64_t at, int64_t slots[REGEX_SLOTS]) {
     for (; slots_of; slots_of &= slots_of - 1) slots[__builtin_ctz(slots_of)] = at;
 }
@@ -199,6 +210,7 @@ static bool groups_onepass(const RegexSearch *search, SbRegexSpan span,
 }
 
 int32_t regex_groups(const RegexSearch *search, SbRegexSpan span, int64_t slots[REGEX_SLOTS]) {
+    if (groups_placed(search->regex, span, slots)) return SB_OK;
     if (groups_onepass(search, span, slots)) return SB_OK;
     SbCall before = *search->call;
     RegexSearch inside = *search;

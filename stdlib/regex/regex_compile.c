@@ -90,6 +90,7 @@ static void put_names(SbRegex *block, const RegexTree *tree, uint32_t at) {
 typedef struct Parts {
     const RegexProgram   *program;
     const RegexAutomaton *automaton;  // nullptr: too large.
+    const SbRegexPlace   *places;     // nullptr: some group has none.
     const SbRegexStep    *onepass;    // nullptr: there is none.
     uint32_t onepass_count;
 } Parts;
@@ -124,6 +125,8 @@ static SbRegex *block_build(const RegexTree *tree, const Parts *parts) {
     if (parts->onepass)
         layout.onepass = (SbRegexOnepass){.rows = reserve(&layout, onepass_bytes),
                                           .columns = automaton->table.columns};
+    const size_t places_bytes = (2 * tree->group_count + 2) * sizeof *parts->places;
+    if (parts->places) layout.places = reserve(&layout, places_bytes);
     SbRegex *block = aligned_alloc(BLOCK_ALIGN, layout.bytes);
     if (!block) return nullptr;
     memset(block, 0, layout.bytes);
@@ -141,6 +144,7 @@ static SbRegex *block_build(const RegexTree *tree, const Parts *parts) {
         memcpy(base + layout.table.classes, automaton->classes, sizeof automaton->classes);
         memcpy(base + layout.table.next, automaton->next, next_bytes);
     }
+    if (parts->places) memcpy(base + layout.places, parts->places, places_bytes);
     if (parts->onepass) memcpy(base + layout.onepass.rows, parts->onepass, onepass_bytes);
     return block;
 }
@@ -154,7 +158,9 @@ SbRegex *sb_regex_compile(const char *pattern, int64_t len, SbRegexError *error)
     if (!regex_parse(&tree, pattern, len, error)) goto done;
     *error = (SbRegexError){.message = "the pattern is too large"};
     if (!regex_program_build(&program, &tree)) goto done;
+    SbRegexPlace places[2 * (REGEX_GROUPS_MAX + 1)] = {0};
     Parts parts = {.program = &program};
+    if (regex_places_of(&tree, places)) parts.places = places;
     if (regex_automaton_build(&automaton, &program)) {
         parts.automaton = &automaton;
         parts.onepass = onepass = regex_onepass_build(&program, &automaton, tree.group_count,

@@ -263,10 +263,17 @@ static int64_t reference_read(const SbRegex *regex, SbStr with, int64_t at, int6
     return *group < 0 ? 0 : end + 1 - begin;
 }
 
+// A replacement is read once for each text.
+typedef struct Piece {
+    SbStr   text;
+    int64_t group;  // That comes after the text; -1: none.
+} Piece;
+
 typedef struct Replacement {
-    SbStr with;
-    bool  has_groups;  // It names a group above 0.
-    bool  is_plain;    // It has no dollar.
+    SbStr    with;
+    Piece   *pieces;
+    uint32_t count;
+    bool     has_groups;  // It names a group above 0.
 } Replacement;
 
 int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups) {
@@ -301,20 +308,32 @@ static bool plain_add(SbBuild *build, SbStr text, SbRegexSpan between, SbStr wit
     return true;
 }
 
-static bool replacement_add(SbBuild *build, const Replacement *replacement, const Matches *matches,
+static int32_t replacement_read(SbCall *call, const SbRegex *regex, Replacement *r) {
+    const char *at = r->with.ptr, *end = at + r->with.len, *dollar;
+    int64_t dollars = 0, len;
+    for (const char *i = at; i < end; i++) dollars += *i == '$';
+    r->pieces = sb_alloc(call, (dollars + 1) * (int64_t)sizeof *r->pieces);
+    if (!r->pieces) return SB_FAULT_TOO_LARGE;
+    for (; dollars && (dollar = memchr(at, '$', (size_t)(end - at))); at = dollar + len) {
+        Piece *piece = &r->pieces[r->count++];
+        const bool escape = dollar + 1 < end && dollar[1] == '$';
+        *piece = (Piece){{at, dollar - at + escape}, -1};
+        len = escape ? 2 : reference_read(regex, r->with, dollar - r->with.ptr, &piece->group);
+        if (!len || piece->group > regex->group_count) return SB_FAULT_BAD_ARGUMENT;
+        r->has_groups |= piece->group > 0;
+    }
+    r->pieces[r->count++] = (Piece){{at, end - at}, -1};
+    return SB_OK;
+}
+
+static bool is_plain(const Replacement *r) { return r->count == 1; }
+
+static bool replacement_add(SbBuild *build, const Replacement *r, SbStr text,
                             const int64_t slots[REGEX_SLOTS]) {
-    SbStr text = matches->search.text, with = replacement->with;
-    for (int64_t i = 0; i < with.len; i++) {
-        int64_t group, len = 0;
-        bool dollar = with.ptr[i] == '$';
-        if (dollar && with.ptr[i + 1] == '$') i++;
-        else if (dollar) len = reference_read(matches->search.regex, with, i, &group);
-        if (!len) {
-            if (!sb_build_byte(build, with.ptr[i])) return false;
-            continue;
-        }
-        i += len - 1;
-        SbRegexSpan span = {slots[2 * group], slots[2 * group + 1]};
+    for (const Piece *piece = r->pieces; piece < r->pieces + r->count; piece++) {
+        if (!sb_build_add(build, piece->text.ptr, piece->text.len)) return false;
+        if (piece->group < 0) continue;
+        SbRegexSpan span = {slots[2 * piece->group], slots[2 * piece->group + 1]};
         if (span.begin < 0 || span.end < 0) continue;
         SbStr part = span_text(text, span);
         if (!sb_build_add(build, part.ptr, part.len)) return false;
@@ -331,10 +350,8 @@ typedef struct Replace {
 
 static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
     Replacement replacement = {.with = r->with};
-    if (sb_regex_replacement_fault(r->regex, r->with, &replacement.has_groups) >= 0)
-        return SB_FAULT_BAD_ARGUMENT;
-    replacement.is_plain = !r->with.len || !memchr(r->with.ptr, '$', (size_t)r->with.len);
-    int32_t status = SB_OK;
+    int32_t status = replacement_read(call, r->regex, &replacement);
+    if (status != SB_OK) return status;
     Matches matches = matches_of(call, r->text, r->regex);
     SbBuild build = {.call = call};
     SbRegexSpan span;
@@ -345,10 +362,10 @@ static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
         if (replacement.has_groups) status = regex_groups(&matches.search, span, slots);
         if (status) return status;
         const SbRegexSpan between = {begin, span.begin};
-        bool good = replacement.is_plain
+        bool good = is_plain(&replacement)
                         ? plain_add(&build, r->text, between, r->with)
                         : sb_build_add(&build, r->text.ptr + begin, span.begin - begin) &&
-                              replacement_add(&build, &replacement, &matches, slots);
+                              replacement_add(&build, &replacement, r->text, slots);
         if (!good) return SB_FAULT_TOO_LARGE;
         begin = span.end;
         count++;

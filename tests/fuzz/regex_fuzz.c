@@ -29,6 +29,8 @@ static uint64_t walk(SbCall *call, const SbRegex *regex, SbStr text) {
         check(span.begin >= from && span.end >= span.begin && span.end <= text.len);
         int64_t slots[REGEX_SLOTS];
         check(regex_groups(&search, span, slots) == SB_OK && slots[1] == span.end);
+        for (uint32_t i = 0; i < 2 * regex->group_count + 2; i++)
+            hash = hash * 1099511628211u + (uint64_t)slots[i];
         hash = hash * 1099511628211u + (uint64_t)(span.begin * 4096 + span.end);
         from = span.end > span.begin ? span.end : span.end + 1;
         while (from < text.len && !regex_at_edge(text, from)) from++;
@@ -67,6 +69,7 @@ static void match(SbRegex *regex, SbStr text) {
     check(sb_regex_find_all(&call, text, regex, &list) != SB_NULL);
     if (regex->flags & REGEX_RUNS) runs(&call, regex, text, list);
     regex->flags &= ~(uint32_t)REGEX_HAS_TABLE;
+    regex->places = regex->onepass.rows = 0;
     uint64_t again = walk(&call, regex, text);
     check(!by_table || !again || by_table == again);
     if (sb_regex_matches(&call, text, regex, &by_program) == SB_OK) check(found == by_program);

@@ -429,12 +429,13 @@ static void put_all(char *out, const SbRegex *regex, SbStr text, const char *wit
     sb_scratch_rewind(&call);
 }
 
-// Starts are looked for in blocks, groups by one pass, and runs by 64 bytes: the program alone has
-// none of these.
+// Starts are looked for in blocks, groups by their places or by one pass, and runs by 64 bytes: the
+// program alone has none of these.
 static void long_texts_agree_with_the_program(void) {
     enum { PATTERNS = 1000, TEXTS = 6, PIECES = 120, ROOM = 8 * 1024 };
     static const char *const fixed[] = {"[ab]", "[a-c]+", "[a-c]+|[^a-c ]", "aab", "(a)(b+)", "^a",
-                                        "(?i)b1", "c?(.)\\n", "\\w_[ab]", "a(b|c)*B", "[^a]B$"};
+                                        "(?i)b1", "c?(.)\\n", "\\w_[ab]", "a(b|c)*B", "[^a]B$",
+                                        "a(.*?)b", "(a(b*)c)[ab]", "[ab](c)(.*)_", "((a))"};
     seed = 20261127;
     for (size_t i = 0; i < PATTERNS && unit_failures < 10; i++) {
         char pattern[4096] = "", text[512], table[ROOM], program[ROOM];
@@ -445,15 +446,17 @@ static void long_texts_agree_with_the_program(void) {
             static const char *const withs[] = {"", "<>", "<$0$$", "much longer than it was "};
             const char *with = regex->group_count && dice(2) ? "($1)" : withs[dice(4)];
             const uint32_t flags = regex->flags, rows = regex->onepass.rows;
+            const uint32_t places = regex->places;
             random_text_of(text, PIECES);
             put_all(table, regex, str(text), with);
             regex->flags &= ~(REGEX_HAS_TABLE | REGEX_RUNS | REGEX_ANCHORED);
-            regex->onepass.rows = 0;
+            regex->onepass.rows = regex->places = 0;
             put_all(program, regex, str(text), with);
             CHECK_SAYS(strcmp(table, program) == 0, "pattern '%s' text '%s' with '%s':\n%s\n%s",
                        pattern, text, with, table, program);
             regex->flags = flags;
             regex->onepass.rows = rows;
+            regex->places = places;
         }
         sb_regex_free(regex);
     }
