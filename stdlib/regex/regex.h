@@ -112,8 +112,8 @@ typedef struct SbRegexStep {
     uint32_t slots;  // Bit k: the place of the byte goes to slot k.
 } SbRegexStep;
 
-// Where a group begins or ends, if that is known of each match: bytes after its begin, or before its
-// end (stdlib/regex/regex_places.c).
+// Where a group begins or ends, if that is known of each match: bytes after its begin, or before
+// its end (stdlib/regex/regex_places.c).
 typedef struct SbRegexPlace {
     uint32_t bytes, from_end;
 } SbRegexPlace;
