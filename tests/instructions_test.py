@@ -140,6 +140,7 @@ PAIRS = {
     "wide_letters": ((LOWER, lambda source, number: document(source, number, True)), (LOWER, document), 1.4),
     "wide_tokens": ((tokens(CLASS), lambda source, number: document(source, number, True)), (tokens(CLASS), document), 1.2),
     "matches": ((of_lines('where matches(line, r"omega|timeout [A-Z]") or line != ""'), document), (ALL_LINES, document), 4.2),
+    "ends_of_texts": ((of_lines('where matches(line, r"[0-9]ms$") or line != ""'), document), (ALL_LINES, document), 2.4),
     "groups_of_matches": ((of_groups(1), document), (of_groups(0), document), 2),
     "parts_of_matches": ((of_part(1), document), (of_part(0), document), 1.3),
     "replaced_runs": ((of_lines('derive line = replace_matches(line, r"[0-9]", "##")'), document), (ALL_LINES, document), 9),

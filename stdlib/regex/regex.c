@@ -69,13 +69,24 @@ static bool walk_here(const SbRegex *regex, SbStr text, int64_t from, int64_t *s
     return walk.next[state + walk.end_column] > walk.dead;
 }
 
+// Where a match may begin first, from `from` on.
+static int64_t first_place(const RegexSearch *search, int64_t from) {
+    const int64_t last = (int64_t)search->regex->last_bytes - 1;
+    if (last < 0 || search->text.len - last <= from) return from;
+    from = search->text.len - last;
+    while (!regex_at_edge(search->text, from)) from++;
+    return from;
+}
+
 // Is there a match? The walk from each place where one may begin is short as a rule.
 static bool has_match(SbCall *call, const SbRegex *regex, SbStr text) {
     int64_t seen, wasted = 0;
     if (regex->flags & REGEX_ANCHORED) return walk_here(regex, text, 0, &seen);
-    if (!regex->starts.count || regex->flags & REGEX_MANY_STARTS) return walk_find(regex, text, 0);
     RegexSearch search = regex_search_of(call, regex, text);
-    for (int64_t at = 0; (at = regex_next_start(&search, at)) < text.len; at++) {
+    const int64_t from = first_place(&search, 0);
+    if (!regex->starts.count || regex->flags & REGEX_MANY_STARTS)
+        return walk_find(regex, text, from);
+    for (int64_t at = from; (at = regex_next_start(&search, at)) < text.len; at++) {
         if (wasted > WASTE_ANY_FREE + text.len) return walk_find(regex, text, at);
         if (walk_here(regex, text, at, &seen)) return true;
         wasted += seen - at;
@@ -95,6 +106,7 @@ int32_t regex_search(RegexSearch *search, int64_t from, SbRegexSpan *span) {
     const SbRegex *regex = search->regex;
     SbStr text = search->text;
     bool table = regex->flags & REGEX_HAS_TABLE;
+    from = first_place(search, from);
     if (!table || search->backtracks) return search_by_program(search, from, span);
     const uint8_t *bytes = (const uint8_t *)text.ptr;
     bool anchored = regex->flags & REGEX_ANCHORED;

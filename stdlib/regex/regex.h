@@ -16,7 +16,7 @@
 #include "runtime/abi/call.h"
 
 enum {
-    REGEX_VERSION = 5,
+    REGEX_VERSION = 6,
     REGEX_STATES_MAX = 2000,
     REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
     REGEX_INSTS_MAX = 20000,
@@ -143,6 +143,7 @@ typedef struct SbRegex {
     uint8_t  first[256];      // 1: the byte can begin a match, or a match can be empty.
     SbRegexRuns  runs;        // REGEX_RUNS
     SbRegexStarts starts;
+    uint32_t last_bytes;      // So many last bytes, less one, of a text may begin a match; 0: all.
     uint32_t places;          // Offset of SbRegexPlace[], by slot; 0: some group has none.
     SbRegexOnepass onepass;
     SbRegexTable table;

@@ -106,6 +106,7 @@ static SbRegex *block_build(const RegexTree *tree, const Parts *parts) {
     if (regex_first_bytes(program, layout.first)) layout.flags |= REGEX_CAN_BE_EMPTY;
     if (regex_starts_of(program, &layout.starts)) layout.flags |= REGEX_MANY_STARTS;
     if (regex_is_anchored(program)) layout.flags |= REGEX_ANCHORED;
+    layout.last_bytes = regex_last_bytes(tree);
     layout.insts = reserve(&layout, program->inst_count * sizeof *program->insts);
     layout.ranges = reserve(&layout, program->range_count * sizeof *program->ranges);
     layout.name_count = tree->name_count;

@@ -42,6 +42,8 @@ bool regex_is_anchored(const RegexProgram *program);
 SbRegexStep *regex_onepass_build(const RegexProgram *program, const RegexAutomaton *automaton,
                                  uint32_t group_count, uint32_t *count);
 
+// SbRegex.last_bytes.
+uint32_t regex_last_bytes(const RegexTree *tree);
 // Fills the places of all groups, two of each: 2 * group_count + 2. False: there is no group, or
 // one has none.
 bool regex_places_of(const RegexTree *tree, SbRegexPlace *places);

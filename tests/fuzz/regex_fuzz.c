@@ -69,7 +69,7 @@ static void match(SbRegex *regex, SbStr text) {
     check(sb_regex_find_all(&call, text, regex, &list) != SB_NULL);
     if (regex->flags & REGEX_RUNS) runs(&call, regex, text, list);
     regex->flags &= ~(uint32_t)REGEX_HAS_TABLE;
-    regex->places = regex->onepass.rows = 0;
+    regex->places = regex->onepass.rows = regex->last_bytes = 0;
     uint64_t again = walk(&call, regex, text);
     check(!by_table || !again || by_table == again);
     if (sb_regex_matches(&call, text, regex, &by_program) == SB_OK) check(found == by_program);
