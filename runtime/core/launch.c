@@ -399,7 +399,9 @@ static void launch_twin(Schedule *s, TaskId id) {
     Item *item = item_of(s, late->item);
     Task task = {.item = late->item, .stage = late->stage, .started = s->now};
     if (s->task_count == s->task_max && !s->task_unused.i) return;
-    if (!node_set_first(&s->roomy[task.stage.i], &task.node) || task.node.i == late->node.i) return;
+    NodeSet others = s->roomy[task.stage.i];
+    node_set_put(&others, late->node, false);
+    if (!node_set_first(&others, &task.node)) return;
     bool readable = !item->part.i || is_readable(s, item->part);
     if (!readable || !take_all(s, &task, item, false)) return;
     item->twin = task_new(s, task);
