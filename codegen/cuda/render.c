@@ -150,25 +150,31 @@ static uint32_t filter_count(const CudaEmit *e) {
     return count;
 }
 
-// The first filter that takes the row out is told, unless another kernel may fault: the row might
-// be one to reject then.
+// The first filter that takes the row out goes to `out`.
 static void compute_filters(Item *to) {
     CudaEmit *e = to->e;
     if (e->kernel->shape) return;
-    uint32_t count = filter_count(e);
-    bool tells = !e->others_fault && count <= CUDA_FILTERS_MAX;
-    e->kernel->filters = tells ? count : 0;
+    e->kernel->filters = filter_count(e);
+    bool numbered = e->kernel->filters <= CUDA_FILTERS_MAX;
     for (uint32_t m = 1, n = 0; m < e->stage->kernels.op_count; m++) {
         const Op *op = member_op(e, m);
         if (op->kind != OP_FILTER) continue;
         CudaValue is = cuda_value(e, m, op->filter.pred);
         judge(to, is.raise);
-        if (tells)
-            text_buf_format(&e->body, "    out = out | %.*s ? out : %u;\n", TEXT_ARG(is.value),
-                            CUDA_FILTERED(n++));
-        else
-            judge(to, text_format(e->arena, "!%.*s", TEXT_ARG(is.value)));
+        text_buf_format(&e->body, "    out = out | %.*s ? out : %u;\n", TEXT_ARG(is.value),
+                        numbered ? CUDA_FILTERED(n++) : 1);
     }
+}
+
+// Kernels that this one reads of have run before it, and may have marked rows. Known once all of it
+// is computed.
+static bool is_after_others(const CudaEmit *e) { return e->maker->unit->kernel_count > 0; }
+
+// Where another kernel may fault, a row that a filter takes out might be one to reject: the CPU
+// judges it.
+static bool tells_filters(const CudaEmit *e) {
+    return e->kernel->filters && e->kernel->filters <= CUDA_FILTERS_MAX && !e->tensors_fault &&
+           !is_after_others(e);
 }
 
 // ---- the loop around it -------------------------------------------------------------------------
@@ -285,8 +291,11 @@ static void print_element(CudaEmit *e, TextBuf *buf, const Item *item) {
     text_buf_add(buf, TEXT("#line 1 \"kernel\"\n    const u8 judged = (0"));
     if (e->kernel->groups) text_buf_add(buf, TEXT(" | bad"));
     text_buf_add(buf, text_buf_view(&item->judged));
-    text_buf_format(buf, ") != 0%s;\n    return %s;\n}\n\n", e->has_far ? " | far" : "",
-                    e->kernel->filters ? "judged ? judged : out" : "judged");
+    const char *all = !e->kernel->filters ? "judged"
+                      : tells_filters(e)  ? "judged ? judged : out"
+                                          : "judged | (out != 0)";
+    text_buf_format(buf, ") != 0%s;\n    return %s;\n}\n\n", e->has_far ? " | far" : "", all);
+    if (!tells_filters(e)) e->kernel->filters = 0;
 }
 
 // Do divisions that have to go the long way do so after all others?
@@ -358,7 +367,7 @@ static void print_lanes(CudaEmit *e, TextBuf *buf, const char *form) {
 static void print_raised(const CudaEmit *e, TextBuf *buf) {
     const uint32_t width = e->kernel->width;
     text_buf_add(buf, TEXT("            if (some) {\n"));
-    if (e->after_others)
+    if (is_after_others(e))
         text_buf_format(buf, "                const SbPack<u8, %u> was = "
                              "sb_load<u8, %u>(a.status + at);\n"
                              "                for (int k = 0; k < %u; k++) "
@@ -504,7 +513,8 @@ static bool render_kernel(CudaEmit *e, CudaKernel *kernel) {
     print_element(e, &text, &item);
     print_loop(e, &text);
     cuda_settle(e, &text);
-    bool useful = item.judged.len || kernel->filters || kernel->output_count || kernel->groups;
+    bool useful = item.judged.len || (!kernel->shape && filter_count(e)) || kernel->output_count ||
+                  kernel->groups;
     text_buf_free(&item.judged);
     text_buf_free(&e->body);
     text_buf_free(&e->tables);
@@ -627,8 +637,7 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
         CudaEmit e = {.arena = arena, .plan = plan, .stage = stage, .sources = sources,
                       .dialect = &cuda_dialect, .maker = &maker,
                       .tiles = shapes.tile_bytes <= TILE_BYTES, .after_rows = rows,
-                      .after_others = unit.kernel_count > 0,
-                      .others_fault = unit.kernel_count > 0 || shapes.faults};
+                      .tensors_fault = shapes.faults};
         CudaKernel kernel = wanted.kernels[i];
         bool last = i + 1 == wanted.kernel_count;
         if (!render_kernel(&e, &kernel) && (unit.kernel_count || !last)) continue;

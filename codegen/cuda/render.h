@@ -62,8 +62,7 @@ typedef struct CudaEmit {
     bool            tiles;       // Lists are put together in shared memory.
     const CudaColumn *only;      // The temporary column that the kernel gives; null: items.
     bool            after_rows;  // A kernel over rows has run before and knows bad ones.
-    bool            after_others;  // Some kernel has run before, and may have marked rows.
-    bool            others_fault;  // Some kernel but the one over rows may fault.
+    bool            tensors_fault;  // Some kernel but the one over rows may fault.
     TextBuf         tables;  // Constant tensors.
     TextBuf         body;    // Statements for one row, or one element.
     CudaNode       *nodes;

@@ -22,7 +22,7 @@ STRUCTURE = {
     "stores": r"sb_store<(?!u8, \d+>\(a\.status)",
     "tables": r"__device__ const",
     "wide": r"_load<\w+, (?!1>)",
-    "filters": r"^    out = out \|",
+    "filters": r"return judged \? judged : out",
 }
 # Of reductions, where there are some.
 TREES = {
