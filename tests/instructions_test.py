@@ -147,7 +147,7 @@ PAIRS = {
     "bytes_of_text": ((tokens(CLASS, "bytes(token)"), document), (tokens(CLASS), document), 1.02),
     "decimal_extremes": ((stations("decimal(9, 1)"), station), (stations("f64"), station), 1.15),
     "decimals_written": (doubled("decimal(15, 2)"), doubled("i64"), 1.3),
-    "long_decimals": ((stations("decimal(30, 26)"), lambda source, number: station(source, number, 26)), (stations("f64"), station), 1.6),
+    "long_decimals": ((stations("decimal(30, 26)"), lambda source, number: station(source, number, 26)), (stations("f64"), station), 2),
     "long_floats": ((stations("f64"), lambda source, number: station(source, number, 17)), (stations("f64"), station), 1.9),
     "float_exponents": ((stations("f64"), lambda source, number: station(source, number, 6, True)), (stations("f64"), station), 2.2),
     "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),
