@@ -21,7 +21,8 @@ typedef struct SbJsonSlot {
     int64_t     len;
     uint8_t     kind;     // SbJsonKind
     uint8_t     escapes;  // STRING: there is a backslash in it.
-    uint8_t     whole;    // NUMBER: no point and no exponent. OBJECT: members have slots.
+    uint8_t     whole;    // NUMBER: no point and no exponent. OBJECT: members have slots. STRING:
+                          // no escape is half of a surrogate pair; 0: one may be, or none is there.
     uint8_t     twice;    // The key stands in the object again.
 } SbJsonSlot;
 

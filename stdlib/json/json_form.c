@@ -60,25 +60,32 @@ static inline __m256i are_controls(__m256i bytes) {
     return _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
 }
 
-// A block's quotes without those that a backslash escapes. `inside`: the first character is
-// escaped; in the result, the one after the block.
-typedef struct Unescaped {
-    uint64_t found;
-    bool     inside;
-} Unescaped;
+// Which bytes stand for one character after a backslash: all of RFC 8259, section 7, but u.
+static inline __m256i are_letters_of_escapes(__m256i bytes) {
+    enum { HIGH_2 = 1, HIGH_5 = 2, HIGH_6 = 4, HIGH_7 = 8 };  // The upper halves of such bytes.
+    const __m256i lower = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        0, 0, HIGH_2 | HIGH_6 | HIGH_7, 0, HIGH_7, 0, HIGH_6, 0, 0, 0, 0, 0, HIGH_5, 0, HIGH_6,
+        HIGH_2));
+    const __m256i upper = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 0, HIGH_2, 0, 0, HIGH_5, HIGH_6, HIGH_7, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i half = _mm256_set1_epi8(0x0f);
+    const __m256i low = _mm256_shuffle_epi8(lower, _mm256_and_si256(bytes, half));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half);
+    const __m256i both = _mm256_and_si256(low, _mm256_shuffle_epi8(upper, high));
+    return _mm256_cmpgt_epi8(both, _mm256_setzero_si256());
+}
 
-[[gnu::noinline]]
-static Unescaped without_escaped(uint64_t found, uint64_t slashes, bool inside) {
-    uint64_t pairs = inside;  // Second characters of pairs.
-    slashes &= ~pairs;
-    inside = false;
-    while (slashes) {
-        const uint64_t first = slashes & -slashes, second = first << 1;
-        inside = second == 0;
-        pairs |= second;
-        slashes &= ~(first | second);
-    }
-    return (Unescaped){found & ~pairs, inside};
+// Where a character stands that a backslash escapes, but for backslashes. *inside: the first one
+// is escaped; set for the block after. A run of backslashes escapes what follows when its length is
+// odd. A bit added to where it begins moves to its end. So runs are parted by whether they begin at
+// even places (Langdale and Lemire, arXiv 1902.08318, 3.1.1).
+static inline uint64_t escaped_in(uint64_t slashes, bool *inside) {
+    const uint64_t even = 0x5555555555555555, first = *inside;
+    slashes &= ~first;
+    const uint64_t begins = slashes & ~(slashes << 1);
+    uint64_t ends_of_even = slashes + (begins & even), ends_of_odd;
+    *inside = __builtin_add_overflow(slashes, begins & ~even, &ends_of_odd);
+    return (((ends_of_even & ~even) | (ends_of_odd & even)) & ~slashes) | first;
 }
 
 // The quotes of a line while they are looked for.
@@ -86,7 +93,18 @@ typedef struct Quotes {
     uint32_t *out;
     uint32_t  slash;   // Where the first backslash is; UINT32_MAX: there is none before here.
     bool      inside;  // The next character makes a pair with a backslash before it.
+    bool      units;   // An escape is of a code unit, or of nothing that there is.
 } Quotes;
+
+// The escapes of a block with backslashes: takes quotes out that are escaped.
+static inline uint64_t pass_block(Quotes *quotes, uint64_t found, uint64_t slashes, uint64_t simple,
+                                  uint32_t place) {
+    const uint64_t escaped = escaped_in(slashes, &quotes->inside);
+    if (slashes && quotes->slash == UINT32_MAX)
+        quotes->slash = place + (uint32_t)_tzcnt_u64(slashes);
+    quotes->units |= (escaped & ~simple) != 0;
+    return found & ~escaped;
+}
 
 // Appends the places of the quotes among the first `bytes` bytes of a block. False: there is a
 // control character.
@@ -103,11 +121,8 @@ typedef struct Quotes {
         if (_bzhi_u64(bits_where(odd_a, odd_b), (uint32_t)bytes) != slashes) return false;
         found = _bzhi_u64(found, (uint32_t)bytes);
         if (slashes || quotes->inside) {
-            const Unescaped rest = without_escaped(found, slashes, quotes->inside);
-            found = rest.found;
-            quotes->inside = rest.inside;
-            if (slashes && quotes->slash == UINT32_MAX)
-                quotes->slash = place + (uint32_t)_tzcnt_u64(slashes);
+            const uint64_t simple = bits_where(are_letters_of_escapes(a), are_letters_of_escapes(b));
+            found = pass_block(quotes, found, slashes, simple, place);
         }
     }
     const __m256i base = _mm256_set1_epi32((int)place);
@@ -118,10 +133,9 @@ typedef struct Quotes {
 }
 
 // Fills forms->quotes with the places in the line of its quotes that no backslash stands before.
-// Their number; -1: a control character, or too many. *slash: where the first backslash is;
-// UINT32_MAX for none.
+// Their number; -1: a control character, or too many. *found: what else was seen.
 static inline int64_t find_quotes(SbJsonForms *forms, const char *line, int64_t len,
-                                  uint32_t *slash) {
+                                  Quotes *found) {
     Quotes quotes = {.out = forms->quotes, .slash = UINT32_MAX};
     int64_t at = 0;
     for (; len - at >= BLOCK; at += BLOCK) {
@@ -129,7 +143,7 @@ static inline int64_t find_quotes(SbJsonForms *forms, const char *line, int64_t 
         if (quotes.out > forms->quotes + SB_JSON_FORM_QUOTES) return -1;
     }
     if (!put_quotes(&quotes, line + at, (uint64_t)(len - at), (uint32_t)at)) return -1;
-    *slash = quotes.slash;
+    *found = quotes;
     const int64_t count = quotes.out - forms->quotes;
     return count > SB_JSON_FORM_QUOTES ? -1 : count;
 }
@@ -225,11 +239,11 @@ static bool learn_texts(SbJsonForms *forms, SbJsonForm *form, const char *line, 
 // Learns from a good line whose slots are filled. Leaves count 0 for one that gives no form: a
 // wanted key that stands there twice, too many values, white space that is a control character.
 static void learn(SbJsonForms *forms, SbJsonForm *form, SbCall *call, SbStr line) {
-    uint32_t slash;
+    Quotes found;
     form->count = form->object_count = form->next = 0;
     form->paid = form->slashes = false;
     if (!fill_members(forms, call, forms->shape)) return;
-    const int64_t count = find_quotes(forms, line.ptr, line.len, &slash);
+    const int64_t count = find_quotes(forms, line.ptr, line.len, &found);
     form->line_quotes = count;
     if (count < 0 || !learn_texts(forms, form, line.ptr, line.len)) return;
     const uint32_t *quote = forms->quotes, *const last = quote + count;
@@ -286,14 +300,15 @@ static inline const char *short_number(const char *at) {
     return (at[digits] | 0x20) == 'e' ? nullptr : at + digits;
 }
 
-// A line while it is compared with forms. What stands in front of the value at hand is passed:
-// `slash` may lie there, in a key for one.
+// A line while it is compared with forms. Escapes of one letter are judged with the quotes; those of
+// code units, and what is no escape, when their string is passed. `slash` may lie in front of the
+// value at hand, in a key for one.
 typedef struct Match {
     SbCall           *call;
     const char       *line, *end;
     uint32_t         *last;    // After all quotes: where a tail without quotes would begin.
-    uint32_t          slash;   // Where the first backslash is that may not be passed yet.
-    bool              escaped; // There is a backslash in the line.
+    uint32_t          escapes; // Where the first backslash is; UINT32_MAX for none.
+    uint32_t          slash;   // The first one whose escape may be wrong, and is not passed yet.
     bool              halves;  // A value that was passed may hold half of a surrogate pair.
     const SbJsonSlot *unread;  // The slot of what nobody reads.
 } Match;
@@ -336,10 +351,10 @@ static inline const char *begin_of(const Match *match, const SbJsonFormPart *par
     return match->line + *quote - part->first_quote;
 }
 
-// After an array of short numbers and of strings, with no white space; null for any other. Strings
-// have no escapes, or may have some.
+// After an array of short numbers and of strings, with a space after each comma at most; null for
+// any other. `escapes`: those of strings are judged.
 [[gnu::always_inline]] static inline Behind short_array(Match *match, Behind at, bool escapes) {
-    for (at.at++;; at.at++) {
+    for (at.at++;; at.at += 1 + (at.at[1] == ' ')) {
         if (*at.at == '"') {
             if (match->last - at.quote < 2) return (Behind){};
             const char *behind = match->line + at.quote[1] + 1;
@@ -368,13 +383,14 @@ static inline SbJsonKind literal_kind(const char *at) {
 [[gnu::noinline]]
 static Behind escaped_array(Match *match, Behind at) { return short_array(match, at, true); }
 
-// After a string in a line with escapes, which may be in it; null for none.
+// After a string in a line with code units as escapes, which may be in it; null for none.
 [[gnu::noinline]]
 static Behind any_string(Match *match, Behind at, SbJsonSlot *slot) {
     if (match->last - at.quote < 2) return (Behind){};
     const char *behind = match->line + at.quote[1] + 1;
     if (!pass_escapes(match, at.at, behind)) return (Behind){};
     slot->escapes = has_escapes(at.at, behind);
+    slot->whole = slot->escapes && !match->halves;
     return (Behind){behind, at.quote + 2};
 }
 
@@ -383,7 +399,8 @@ static Behind take_any(Match *match, Behind at, const SbJsonFormPart *next, SbJs
     Behind behind = {};
     *slot = (SbJsonSlot){.ptr = at.at, .kind = *at.at == '"' ? SB_JSON_STRING : SB_JSON_ARRAY};
     if (*at.at == '[')
-        behind = match->escaped ? escaped_array(match, at) : short_array(match, at, false);
+        behind = match->slash < UINT32_MAX ? escaped_array(match, at)
+                                           : short_array(match, at, false);
     if (*at.at == '"') behind = any_string(match, at, slot);
     if (behind.at) {
         slot->len = behind.at - at.at;
@@ -405,8 +422,11 @@ static Behind take_any(Match *match, Behind at, const SbJsonFormPart *next, SbJs
     if (*at.at == '"' && match->last - at.quote > 1) {
         const char *behind = match->line + at.quote[1] + 1;
         if (__builtin_expect(at.quote[1] > match->slash, 0)) return take_any(match, at, next, slot);
-        if (slot != match->unread)
+        if (slot != match->unread) {
             *slot = (SbJsonSlot){.ptr = at.at, .len = behind - at.at, .kind = SB_JSON_STRING};
+            if (__builtin_expect(at.quote[1] > match->escapes, 0))
+                slot->escapes = slot->whole = has_escapes(at.at, behind);
+        }
         at.quote += 2;
         return (Behind){behind == begin_of(match, next, at.quote) ? behind : nullptr, at.quote};
     }
@@ -438,7 +458,8 @@ static void fill_objects(const SbJsonForm *form, const Match *match, const char 
         const char *close = begins[object->close.part] + object->close.offset;
         // Halves of surrogate pairs, and depth as of a long object, are judged where the whole
         // object is read.
-        const bool may_have_halves = match->escaped && (match->halves || form->slashes);
+        const bool may_have_halves = match->escapes < UINT32_MAX &&
+                                     (match->halves || form->slashes);
         const bool plain = close - open < 2 * SB_JSON_DEPTH_MAX &&
                            !(may_have_halves && memchr(open, '\\', (size_t)(close - open)));
         *object->slot = (SbJsonSlot){open, close - open, .kind = SB_JSON_OBJECT,
@@ -544,11 +565,12 @@ static int32_t read_stranger(SbJsonForms *forms, SbCall *call, SbStr line) {
 
 // The number of the line's form, its slots filled; SB_JSON_FORMS: it has none that is known.
 static inline uint32_t find_form(SbJsonForms *forms, SbCall *call, SbStr line) {
-    uint32_t slash;
-    const int64_t count = find_quotes(forms, line.ptr, line.len, &slash);
+    Quotes found;
+    const int64_t count = find_quotes(forms, line.ptr, line.len, &found);
     if (count < 0) return SB_JSON_FORMS;
+    const uint32_t slash = found.units ? found.slash : UINT32_MAX;
     Match match = {.call = call, .line = line.ptr, .end = line.ptr + line.len,
-                   .last = forms->quotes + count, .slash = slash, .escaped = slash < UINT32_MAX,
+                   .last = forms->quotes + count, .escapes = found.slash, .slash = slash,
                    .unread = &forms->unread};
     uint32_t number = forms->expected;
     const bool alike = forms->count < 2 || forms->forms[number].line_quotes == count;

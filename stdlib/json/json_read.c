@@ -60,9 +60,10 @@ static bool skip_checked(const char **at) {
     const char *text = *at + 1;
     bool lone = false;
     while (*text != '"') {
-        if (*text != '\\') {
-            text++;
-        } else if (text[1] == 'u') {
+        const uint32_t stops = sb_json_string_stops(text);
+        text += stops ? _tzcnt_u32(stops) : 32;
+        if (!stops || *text == '"') continue;
+        if (text[1] == 'u') {
             lone |= sb_json_escaped_point(&text) < 0;
         } else {
             text += 2;
@@ -87,7 +88,7 @@ static bool has_units(const char *at, const char *end) {
 int32_t sb_json_check(const SbJsonSlot *slot) {
     if (slot->twice) return SB_FAULT_DUPLICATE_KEY;
     bool nested = slot->kind >= SB_JSON_ARRAY;
-    if (!nested && !slot->escapes) return SB_OK;
+    if (!nested && (!slot->escapes || slot->whole)) return SB_OK;
     // Too short to be too deep.
     bool shallow = !nested || slot->len < 2 * SB_JSON_DEPTH_MAX;
     if (shallow && !has_units(slot->ptr, slot->ptr + slot->len)) return SB_OK;
@@ -144,7 +145,7 @@ int32_t sb_json_compact(SbCall *call, const SbJsonSlot *slot, SbStr *out) {
 // Fills the slot of a checked value at `at`. In place: a slot that was just filled byte by byte is
 // copied slowly.
 static void fill_slot(SbJsonSlot *slot, const char *at, const char *end) {
-    *slot = (SbJsonSlot){.ptr = at, .whole = 1};
+    *slot = (SbJsonSlot){.ptr = at};
     switch (*at) {
     case '"':
         slot->kind = SB_JSON_STRING;
@@ -158,6 +159,7 @@ static void fill_slot(SbJsonSlot *slot, const char *at, const char *end) {
     default: slot->kind = SB_JSON_NUMBER;
     }
     slot->len = sb_json_value_end(at, end) - at;
+    slot->whole = slot->kind == SB_JSON_NUMBER;
     for (int64_t i = 0; slot->kind == SB_JSON_NUMBER && i < slot->len; i++)
         if (at[i] == '.' || (at[i] | 0x20) == 'e') slot->whole = 0;
 }

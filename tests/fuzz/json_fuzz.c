@@ -83,8 +83,12 @@ static void check_forms(const char *text, int64_t len, const SbJsonShape *shape)
         int64_t line = (feed ? feed : end) - at;
         int32_t status = sb_json_row(&call, at, line, shape, slots);
         require(sb_json_row_like(&call, at, line, &form) == status);
-        for (uint32_t i = 0; status == SB_OK && i < shape->count; i++)
+        for (uint32_t i = 0; status == SB_OK && i < shape->count; i++) {
+            const bool judged = like[i].kind == SB_JSON_STRING && like[i].whole;
+            require(!judged || (slots[i].escapes && !sb_json_check(&slots[i])));
+            if (judged) like[i].whole = 0;
             require(memcmp(&slots[i], &like[i], offsetof(SbJsonSlot, twice) + 1) == 0);
+        }
         at += line + 1;
     }
 }

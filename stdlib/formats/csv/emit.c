@@ -337,6 +337,46 @@ static Val read_again(Emit *e, Frame *frame, const SourceColumn *column, Value f
     return valid;
 }
 
+// A short way into a value: its text, which is the field at first.
+typedef struct Attempt {
+    Block begin;
+    Value text;
+} Attempt;
+
+static Attempt begin_attempt(Emit *e, Value field) {
+    Attempt attempt = {.begin = emit_block(e, "attempt")};
+    Block from = emit_here(e);
+    emit_jump(e, attempt.begin);
+    emit_at(e, attempt.begin);
+    attempt.text = (Value){.a = emit_phi(e, e->ptr, "text"), .b = emit_phi(e, e->i64, "len")};
+    emit_phi_add(attempt.text.a, field.a, from);
+    emit_phi_add(attempt.text.b, field.b, from);
+    return attempt;
+}
+
+// The first attempt failed: begins another one without the quotes around the field, should they be
+// there. Goes to `slow` else. No value that is read has such a quote in it.
+static void attempt_without_quotes(Emit *e, const Attempt *attempt, const CsvOptions *csv,
+                                   Value field, Block slow) {
+    if (csv->quote != '"' && csv->quote != '\'') {
+        emit_jump(e, slow);
+        return;
+    }
+    Block quoted = emit_block(e, "quoted"), bare = emit_block(e, "bare");
+    Val first = LLVMBuildICmp(e->b, LLVMIntEQ, attempt->text.a, field.a, "");
+    emit_branch(e, LLVMBuildAnd(e->b, first, is_quoted(e, csv, field), ""), quoted, slow);
+    emit_at(e, quoted);
+    Val last = LLVMBuildSub(e->b, field.b, emit_i64(e, 1), "");
+    Val byte = emit_load(e, e->i8, emit_index(e, e->i8, field.a, last), "");
+    Val closed = LLVMBuildICmp(e->b, LLVMIntEQ, byte, emit_int(e, e->i8, (uint8_t)csv->quote), "");
+    Val two = LLVMBuildICmp(e->b, LLVMIntSGT, last, emit_i64(e, 0), "");
+    emit_branch(e, LLVMBuildAnd(e->b, closed, two, ""), bare, slow);
+    emit_at(e, bare);
+    emit_phi_add(attempt->text.a, emit_offset(e, field.a, 1), bare);
+    emit_phi_add(attempt->text.b, LLVMBuildSub(e->b, field.b, emit_i64(e, 2), ""), bare);
+    emit_jump(e, attempt->begin);
+}
+
 static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Value field) {
     const SourceOp *source = &frame->op->source;
     const Type *base = type_base(column->type);
@@ -353,9 +393,13 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
             emit_branch(e, is_quoted(e, &source->options.csv, field), slow, bare);
             emit_at(e, bare);
         }
-        Val status = emit_read_text(e, source, base, field, slot, true);
+        Attempt attempt = begin_attempt(e, field);
+        Val status = emit_read_text(e, source, base, attempt.text, slot, true);
         from = emit_here(e);
-        emit_branch_likely(e, is_status(e, status, SB_OK), end, slow);
+        Block failed = emit_block(e, "failed");
+        emit_branch_likely(e, is_status(e, status, SB_OK), end, failed);
+        emit_at(e, failed);
+        attempt_without_quotes(e, &attempt, &source->options.csv, field, slow);
     }
     emit_at(e, slow);
     // A null leaves nothing in the slot: give it a value.
