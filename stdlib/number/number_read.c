@@ -32,6 +32,9 @@ static inline Trimmed after_minus(const char *ptr, int64_t len) {
     return (Trimmed){ptr + minus, ptr + len, minus};
 }
 
+// Is it a quoted field of CSV? It is tried with its quotes first.
+static inline bool is_quoted(const char *ptr, int64_t len) { return len > 0 && *ptr == '"'; }
+
 // ---- integers ----------------------------------------------------------------------------------
 
 // Digits to the end of the text. Faults: BAD_INTEGER, OUT_OF_RANGE beyond 64 bits.
@@ -55,6 +58,7 @@ static int32_t read_digits(Trimmed text, uint64_t *out) {
 }
 
 int32_t sb_read_signed(const char *ptr, int64_t len, int64_t low, int64_t high, int64_t *out) {
+    if (is_quoted(ptr, len)) return SB_FAULT_BAD_INTEGER;
     Trimmed text = trim(ptr, len);
     uint64_t size;
     int32_t status = read_digits(text, &size);
@@ -65,6 +69,7 @@ int32_t sb_read_signed(const char *ptr, int64_t len, int64_t low, int64_t high, 
 }
 
 int32_t sb_read_unsigned(const char *ptr, int64_t len, uint64_t high, uint64_t *out) {
+    if (is_quoted(ptr, len)) return SB_FAULT_BAD_INTEGER;
     Trimmed text = trim(ptr, len);
     uint64_t size;
     int32_t status = read_digits(text, &size);
@@ -357,13 +362,13 @@ static bool word_is(Trimmed text, const char *word) {
 // The bits of the float that the text stands for, whatever its form, with the sign.
 [[gnu::noinline]]
 static int32_t read_float(const char *ptr, int64_t len, char point, Format format, uint64_t *out) {
+    if (is_quoted(ptr, len)) return SB_FAULT_BAD_FLOAT;
     const Trimmed text = trim(ptr, len);
     const uint64_t infinity = infinity_of(format);
     const uint64_t sign = text.minus ? infinity + (UINT64_C(1) << (format.bits - 1)) : 0;
     uint64_t bits;
     Decimal decimal;
     *out = sign | infinity;
-    if (len && *ptr == '"') return SB_FAULT_BAD_FLOAT;  // A quoted field of CSV, seen before that.
     if (word_is(text, "inf") || word_is(text, "infinity")) return SB_OK;
     if (word_is(text, "nan")) {
         *out |= UINT64_C(1) << (format.bits - 2);
