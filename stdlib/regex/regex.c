@@ -84,6 +84,7 @@ static bool has_match(SbCall *call, const SbRegex *regex, SbStr text) {
     if (regex->flags & REGEX_ANCHORED) return walk_here(regex, text, 0, &seen);
     RegexSearch search = regex_search_of(call, regex, text);
     const int64_t from = first_place(&search, 0);
+    if (regex->flags & REGEX_EXACT_STARTS) return regex_next_start(&search, from) < text.len;
     if (!regex->starts.count || regex->flags & REGEX_MANY_STARTS)
         return walk_find(regex, text, from);
     for (int64_t at = from; (at = regex_next_start(&search, at)) < text.len; at++) {
@@ -105,6 +106,12 @@ static int32_t search_by_program(RegexSearch *search, int64_t from, SbRegexSpan 
 int32_t regex_search(RegexSearch *search, int64_t from, SbRegexSpan *span) {
     const SbRegex *regex = search->regex;
     SbStr text = search->text;
+    if (regex->flags & REGEX_EXACT_STARTS) {
+        const int64_t at = regex_next_start(search, from);
+        if (at >= text.len) return SB_NULL;
+        *span = (SbRegexSpan){at, at + regex->starts.count};
+        return SB_OK;
+    }
     bool table = regex->flags & REGEX_HAS_TABLE;
     from = first_place(search, from);
     if (!table || search->backtracks) return search_by_program(search, from, span);

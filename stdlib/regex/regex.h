@@ -32,6 +32,7 @@ enum : uint32_t {
     REGEX_CAN_BE_EMPTY = 1u << 2,
     REGEX_ANCHORED = 1u << 3,   // A match begins at the start of the text or nowhere.
     REGEX_MANY_STARTS = 1u << 4,  // Most bytes can begin a match.
+    REGEX_EXACT_STARTS = 1u << 5,  // Places of starts are all of a match, and it has no others.
 };
 
 typedef enum SbRegexBefore {  // What stands before the next byte.

@@ -104,7 +104,7 @@ static SbRegex *block_build(const RegexTree *tree, const Parts *parts) {
                       .range_count = (uint32_t)program->range_count};
     note_runs(&layout, tree);
     if (regex_first_bytes(program, layout.first)) layout.flags |= REGEX_CAN_BE_EMPTY;
-    if (regex_starts_of(program, &layout.starts)) layout.flags |= REGEX_MANY_STARTS;
+    layout.flags |= regex_starts_of(program, &layout.starts);
     if (regex_is_anchored(program)) layout.flags |= REGEX_ANCHORED;
     layout.last_bytes = regex_last_bytes(tree);
     layout.insts = reserve(&layout, program->inst_count * sizeof *program->insts);

@@ -263,81 +263,93 @@ static int64_t reference_read(const SbRegex *regex, SbStr with, int64_t at, int6
     return *group < 0 ? 0 : end + 1 - begin;
 }
 
-// A replacement is read once for each text.
 typedef struct Piece {
     SbStr   text;
     int64_t group;  // That comes after the text; -1: none.
 } Piece;
 
-typedef struct Replacement {
-    SbStr    with;
-    Piece   *pieces;
-    uint32_t count;
-    bool     has_groups;  // It names a group above 0.
-} Replacement;
-
-int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups) {
-    *has_groups = false;
-    for (int64_t i = 0; i < with.len; i++) {
-        if (with.ptr[i] != '$') continue;
-        if (i + 1 < with.len && with.ptr[i + 1] == '$') {
-            i++;
-            continue;
-        }
-        int64_t group, len = reference_read(regex, with, i, &group);
-        if (!len || group > regex->group_count) return i;
-        *has_groups |= group > 0;
-        i += len - 1;
-    }
-    return -1;
-}
-
-// Adds text[begin, end) and `with`, which is plain.
-static bool plain_add(SbBuild *build, SbStr text, SbRegexSpan between, SbStr with) {
-    enum { WIDE = 32 };  // Of a copy, which may pass the end of both.
-    const int64_t len = between.end - between.begin;
-    char *to = sb_build_room(build, len + with.len + 2 * WIDE);
-    if (!to) return false;
-    for (int64_t i = 0; i < len; i += WIDE)
-        _mm256_storeu_si256((__m256i *)(to + i), _mm256_loadu_si256(
-            (const __m256i *)(text.ptr + between.begin + i)));
-    for (int64_t i = 0; i < with.len; i += WIDE)
-        _mm256_storeu_si256((__m256i *)(to + len + i),
-                            _mm256_loadu_si256((const __m256i *)(with.ptr + i)));
-    build->len += len + with.len;
-    return true;
-}
-
-static int32_t replacement_read(SbCall *call, const SbRegex *regex, Replacement *r) {
-    const char *at = r->with.ptr, *end = at + r->with.len, *dollar;
-    int64_t dollars = 0, len;
-    for (const char *i = at; i < end; i++) dollars += *i == '$';
-    r->pieces = sb_alloc(call, (dollars + 1) * (int64_t)sizeof *r->pieces);
-    if (!r->pieces) return SB_FAULT_TOO_LARGE;
-    for (; dollars && (dollar = memchr(at, '$', (size_t)(end - at))); at = dollar + len) {
-        Piece *piece = &r->pieces[r->count++];
-        const bool escape = dollar + 1 < end && dollar[1] == '$';
-        *piece = (Piece){{at, dollar - at + escape}, -1};
-        len = escape ? 2 : reference_read(regex, r->with, dollar - r->with.ptr, &piece->group);
-        if (!len || piece->group > regex->group_count) return SB_FAULT_BAD_ARGUMENT;
-        r->has_groups |= piece->group > 0;
-    }
-    r->pieces[r->count++] = (Piece){{at, end - at}, -1};
+// The piece of a replacement at *at, which moves after it. SB_NULL: it is the last one.
+// SB_FAULT_BAD_ARGUMENT: the reference at *at means no group.
+static inline int32_t piece_read(const SbRegex *regex, SbStr with, int64_t *at, Piece *piece) {
+    const int64_t begin = *at;
+    int64_t dollar = begin;
+    while (dollar < with.len && with.ptr[dollar] != '$') dollar++;
+    const bool escape = dollar + 1 < with.len && with.ptr[dollar + 1] == '$';
+    *piece = (Piece){{with.ptr + begin, dollar - begin + escape}, -1};
+    *at = dollar;
+    if (dollar >= with.len) return SB_NULL;
+    const int64_t len = escape ? 2 : reference_read(regex, with, dollar, &piece->group);
+    if (!len || piece->group > regex->group_count) return SB_FAULT_BAD_ARGUMENT;
+    *at += len;
     return SB_OK;
 }
 
-static bool is_plain(const Replacement *r) { return r->count == 1; }
+int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups) {
+    Piece piece;
+    int64_t at = 0;
+    int32_t status;
+    *has_groups = false;
+    while ((status = piece_read(regex, with, &at, &piece)) == SB_OK) *has_groups |= piece.group > 0;
+    return status == SB_NULL ? -1 : at;
+}
 
-static bool replacement_add(SbBuild *build, const Replacement *r, SbStr text,
+// A replacement is read once for each text.
+enum { PIECES_HERE = 8 };
+
+typedef struct Replacement {
+    SbStr    with;
+    Piece   *pieces, here[PIECES_HERE];
+    int64_t  count;
+    bool     has_groups;  // It names a group above 0.
+} Replacement;
+
+static int32_t replacement_read(SbCall *call, const SbRegex *regex, Replacement *r) {
+    int64_t at = 0, count_max = r->with.len / 2 + 1;  // A reference has two characters or more.
+    int32_t status;
+    r->pieces = r->here;
+    if (count_max > PIECES_HERE) {
+        count_max = 1;
+        for (int64_t i = 0; i < r->with.len; i++) count_max += r->with.ptr[i] == '$';
+        if (count_max > PIECES_HERE)
+            r->pieces = sb_alloc(call, count_max * (int64_t)sizeof *r->pieces);
+        if (!r->pieces) return SB_FAULT_TOO_LARGE;
+    }
+    do {
+        Piece *piece = &r->pieces[r->count++];
+        status = piece_read(regex, r->with, &at, piece);
+        r->has_groups |= piece->group > 0;
+    } while (status == SB_OK);
+    return status == SB_NULL ? SB_OK : status;
+}
+
+enum { WIDE = 32 };  // Of a copy, which may pass the end of both.
+
+// Returns the place after what is copied.
+static inline char *copy_wide(char *to, const char *from, int64_t len) {
+    for (int64_t i = 0; i < len; i += WIDE)
+        _mm256_storeu_si256((__m256i *)(to + i),
+                            _mm256_loadu_si256((const __m256i *)(from + i)));
+    return to + len;
+}
+
+// Adds what stands between the last match and this one, and what replaces this one. Groups lie
+// within the match.
+static bool replacement_add(SbBuild *build, const Replacement *r, SbStr text, SbRegexSpan between,
                             const int64_t slots[REGEX_SLOTS]) {
-    for (const Piece *piece = r->pieces; piece < r->pieces + r->count; piece++) {
-        if (!sb_build_add(build, piece->text.ptr, piece->text.len)) return false;
+    const int64_t match = slots[1] - slots[0], len = between.end - between.begin;
+    char *room = sb_build_room(build, len + r->with.len + (r->count - 1) * match + WIDE);
+    if (!room) return false;
+    char *to = copy_wide(room, text.ptr + between.begin, len);
+    const Piece *piece = r->pieces, *last = piece + r->count - 1;
+    for (;; piece++) {
+        to = copy_wide(to, piece->text.ptr, piece->text.len);
+        if (piece == last) break;
         if (piece->group < 0) continue;
         SbRegexSpan span = {slots[2 * piece->group], slots[2 * piece->group + 1]};
         if (span.begin < 0 || span.end < 0) continue;
-        SbStr part = span_text(text, span);
-        if (!sb_build_add(build, part.ptr, part.len)) return false;
+        to = copy_wide(to, text.ptr + span.begin, span.end - span.begin);
     }
+    build->len += to - room;
     return true;
 }
 
@@ -349,7 +361,10 @@ typedef struct Replace {
 } Replace;
 
 static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
-    Replacement replacement = {.with = r->with};
+    Replacement replacement;
+    replacement.with = r->with;
+    replacement.count = 0;
+    replacement.has_groups = false;
     int32_t status = replacement_read(call, r->regex, &replacement);
     if (status != SB_OK) return status;
     Matches matches = matches_of(call, r->text, r->regex);
@@ -362,11 +377,8 @@ static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
         if (replacement.has_groups) status = regex_groups(&matches.search, span, slots);
         if (status) return status;
         const SbRegexSpan between = {begin, span.begin};
-        bool good = is_plain(&replacement)
-                        ? plain_add(&build, r->text, between, r->with)
-                        : sb_build_add(&build, r->text.ptr + begin, span.begin - begin) &&
-                              replacement_add(&build, &replacement, r->text, slots);
-        if (!good) return SB_FAULT_TOO_LARGE;
+        if (!replacement_add(&build, &replacement, r->text, between, slots))
+            return SB_FAULT_TOO_LARGE;
         begin = span.end;
         count++;
     }

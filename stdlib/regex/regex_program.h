@@ -31,8 +31,8 @@ bool regex_automaton_build(RegexAutomaton *automaton, const RegexProgram *progra
 // Bytes that can begin a match go to `first`; returns whether a match can be empty.
 bool regex_first_bytes(const RegexProgram *program, uint8_t first[256]);
 
-// What can stand at the first places of a match. True: most bytes can begin one.
-bool regex_starts_of(const RegexProgram *program, SbRegexStarts *starts);
+// What can stand at the first places of a match. REGEX_MANY_STARTS, REGEX_EXACT_STARTS.
+uint32_t regex_starts_of(const RegexProgram *program, SbRegexStarts *starts);
 
 // Does a match begin at the start of the text or nowhere?
 bool regex_is_anchored(const RegexProgram *program);

@@ -47,32 +47,67 @@ static void set_low(uint8_t low[16], const uint8_t bytes[256]) {
         if (bytes[c]) low[c & 15] |= (uint8_t)(c < 0x80 ? 1u << (c >> 4) : 1u);
 }
 
-bool regex_starts_of(const RegexProgram *program, SbRegexStarts *starts) {
+// Does one way alone lead on from a front that was followed: by an instruction of this kind, with
+// nothing asked about?
+static bool is_single(const RegexProgram *program, const Front *front, SbRegexOp op) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < front->count; i++) {
+        const SbRegexInst *inst = &program->insts[front->list[i]];
+        if (inst->op == REGEX_OP_SAVE) continue;
+        if (inst->op != op) return false;
+        count++;
+    }
+    return count == 1;
+}
+
+// Does `low` of the set hold these bytes alone? All bytes share bit 0 but those of this range.
+static bool is_exact_set(const uint8_t bytes[256]) {
+    for (uint32_t c = 0; c < 256; c++)
+        if (bytes[c] && (c < 0x10 || c >= 0x80)) return false;
+    return true;
+}
+
+// The places of starts, until a match may end or there are enough.
+static void follow_starts(const RegexProgram *program, Front fronts[2], SbRegexStarts *starts,
+                          uint32_t *flags) {
+    bool exact = true;
+    front_add(&fronts[0], program->begin);
+    for (;;) {
+        Front *front = &fronts[starts->count % 2], *after = &fronts[(starts->count + 1) % 2];
+        uint8_t bytes[256] = {0};
+        memset(after->in, 0, program->inst_count);
+        after->count = 0;
+        const bool goes_on = front_step(program, front, after, bytes);
+        if (!goes_on) exact &= is_single(program, front, REGEX_OP_MATCH) && starts->count > 0;
+        if (!goes_on || starts->count == REGEX_STARTS) {
+            if (exact && !goes_on) *flags |= REGEX_EXACT_STARTS;
+            return;
+        }
+        exact &= is_single(program, front, REGEX_OP_RANGES) && after->count == 1 &&
+                 is_exact_set(bytes);
+        uint32_t all = 0;
+        for (uint32_t c = 0; c < 0x80; c++) all += bytes[c];
+        if (!starts->count && all >= 0x80 / 2) *flags |= REGEX_MANY_STARTS;
+        set_low(starts->low[starts->count++], bytes);
+    }
+}
+
+uint32_t regex_starts_of(const RegexProgram *program, SbRegexStarts *starts) {
     Front fronts[2];
-    bool many = false, good = true;
+    uint32_t flags = 0;
+    bool good = true;
     *starts = (SbRegexStarts){0};
     for (int i = 0; i < 2; i++) {
         fronts[i] = (Front){calloc(program->inst_count, 1),
                             calloc(program->inst_count, sizeof(uint32_t)), 0};
         good &= fronts[i].in && fronts[i].list;
     }
-    if (good) front_add(&fronts[0], program->begin);
-    while (good && starts->count < REGEX_STARTS) {
-        Front *front = &fronts[starts->count % 2], *after = &fronts[(starts->count + 1) % 2];
-        uint8_t bytes[256] = {0};
-        memset(after->in, 0, program->inst_count);
-        after->count = 0;
-        if (!front_step(program, front, after, bytes)) break;
-        uint32_t all = 0;
-        for (uint32_t c = 0; c < 0x80; c++) all += bytes[c];
-        if (!starts->count) many = all >= 0x80 / 2;
-        set_low(starts->low[starts->count++], bytes);
-    }
+    if (good) follow_starts(program, fronts, starts, &flags);
     for (int i = 0; i < 2; i++) {
         free(fronts[i].in);
         free(fronts[i].list);
     }
-    return many;
+    return flags;
 }
 
 // Does every way from `pc` ask for the start of the text before it takes a byte or ends?
