@@ -121,8 +121,8 @@ static inline uint64_t pass_block(Quotes *quotes, uint64_t found, uint64_t slash
         if (_bzhi_u64(bits_where(odd_a, odd_b), (uint32_t)bytes) != slashes) return false;
         found = _bzhi_u64(found, (uint32_t)bytes);
         if (slashes || quotes->inside) {
-            const uint64_t simple = bits_where(are_letters_of_escapes(a), are_letters_of_escapes(b));
-            found = pass_block(quotes, found, slashes, simple, place);
+            const __m256i simple_a = are_letters_of_escapes(a), simple_b = are_letters_of_escapes(b);
+            found = pass_block(quotes, found, slashes, bits_where(simple_a, simple_b), place);
         }
     }
     const __m256i base = _mm256_set1_epi32((int)place);
@@ -300,9 +300,9 @@ static inline const char *short_number(const char *at) {
     return (at[digits] | 0x20) == 'e' ? nullptr : at + digits;
 }
 
-// A line while it is compared with forms. Escapes of one letter are judged with the quotes; those of
-// code units, and what is no escape, when their string is passed. `slash` may lie in front of the
-// value at hand, in a key for one.
+// A line while it is compared with forms. Escapes of one letter are judged with the quotes. Those of
+// code units, and what is no escape, are judged when their string is passed. `slash` may lie in
+// front of the value at hand, in a key for one.
 typedef struct Match {
     SbCall           *call;
     const char       *line, *end;
