@@ -217,7 +217,8 @@ Val   emit_null_words(Emit *e, const CsvOptions *csv);               // SbStr[nu
 Value emit_text(Emit *e, Text text);                                 // A str constant.
 Value emit_const(Emit *e, const Type *type, const Const *value);
 Val   emit_sbtype(Emit *e, const Type *type);                        // Address of its SbType.
-Val   emit_regex(Emit *e, Text pattern);                             // const SbRegex *
+// const SbRegex *. `with`: what replaces matches, if that is a constant; null: nothing is known.
+Val   emit_regex(Emit *e, Text pattern, const Text *with);
 bool emit_regex_is_runs(Text pattern);  // REGEX_RUNS of stdlib/regex/regex.h.
 Val   emit_zone(Emit *e, Text name);                                 // const SbZone *
 

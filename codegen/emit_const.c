@@ -48,9 +48,13 @@ Value emit_text(Emit *e, Text text) {
 
 // Patterns and zones are blocks of bytes without addresses in them: emitted as they are. The
 // checker has refused what does not compile and what there is not.
-Val emit_regex(Emit *e, Text pattern) {
+Val emit_regex(Emit *e, Text pattern, const Text *with) {
     SbRegexError error;
     SbRegex *regex = sb_regex_compile(pattern.at, (int64_t)pattern.len, &error);
+    bool has_groups;
+    const SbStr text = with ? (SbStr){with->at, (int64_t)with->len} : (SbStr){0};
+    if (with && sb_regex_replacement_fault(regex, text, &has_groups) < 0)
+        regex = sb_regex_with(regex, text);
     Val block = emit_bytes(e, (Text){(const char *)regex, regex->bytes}, "regex");
     sb_regex_free(regex);
     return block;

@@ -142,7 +142,7 @@ static Cut start_cut(Emit *e, Frame *frame, const Expr *call) {
                                     "cut"),
                .text = emit_expr(e, frame, call->args[0])};
     if (by->op == EXPR_REGEX) {
-        cut.by = arg(emit_regex(e, by->value.text));
+        cut.by = arg(emit_regex(e, by->value.text, nullptr));
     } else {
         Value separator = emit_expr(e, frame, call->args[1]);
         cut.by = arg_pair(separator.a, separator.b);

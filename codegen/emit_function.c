@@ -19,9 +19,18 @@ static Arg by_pointer(Emit *e, const Type *type, Value value, bool typed) {
     return arg(LLVMBuildSelect(e->b, value.valid, address, LLVMConstNull(e->ptr), ""));
 }
 
+// A constant text after a pattern may replace what the pattern finds.
+static Val pattern_arg(Emit *e, const Expr *x, uint32_t i) {
+    const Expr *next = i + 1 < x->arg_count ? graph_at(e->graph, x->args[i + 1]) : nullptr;
+    const bool constant = next && next->op == EXPR_CONST && next->type->kind == TYPE_STR &&
+                          !next->type->nullable;
+    const Text pattern = graph_at(e->graph, x->args[i])->value.text;
+    return emit_regex(e, pattern, constant ? &next->value.text : nullptr);
+}
+
 static Arg function_arg(Emit *e, Frame *frame, const Expr *x, uint32_t i) {
     const Expr *node = graph_at(e->graph, x->args[i]);
-    if (node->op == EXPR_REGEX) return arg(emit_regex(e, node->value.text));
+    if (node->op == EXPR_REGEX) return arg(pattern_arg(e, x, i));
     if (node->op == EXPR_ZONE) return arg(emit_zone(e, node->value.text));
     Value value = emit_expr(e, frame, x->args[i]);
     if (x->fn->zones >> i & 1) return arg(emit_callv(e, "sb_zone_at", e->ptr, arg(value.a)));

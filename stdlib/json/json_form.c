@@ -300,8 +300,8 @@ static inline const char *short_number(const char *at) {
     return (at[digits] | 0x20) == 'e' ? nullptr : at + digits;
 }
 
-// A line while it is compared with forms. Escapes of one letter are judged with the quotes. Those of
-// code units, and what is no escape, are judged when their string is passed. `slash` may lie in
+// A line while it is compared with forms. Escapes of one letter are judged with the quotes. Those
+// of code units, and what is no escape, are judged when their string is passed. `slash` may lie in
 // front of the value at hand, in a key for one.
 typedef struct Match {
     SbCall           *call;

@@ -16,7 +16,7 @@
 #include "runtime/abi/call.h"
 
 enum {
-    REGEX_VERSION = 6,
+    REGEX_VERSION = 7,
     REGEX_STATES_MAX = 2000,
     REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
     REGEX_INSTS_MAX = 20000,
@@ -119,6 +119,12 @@ typedef struct SbRegexPlace {
     uint32_t bytes, from_end;
 } SbRegexPlace;
 
+// A part of a replacement: a piece of its text, and the group that comes after it.
+typedef struct SbRegexPiece {
+    uint32_t begin, len;
+    int32_t  group;  // -1: none.
+} SbRegexPiece;
+
 // A pattern like [a-z0-9]+|[^a-z0-9 ]: runs of sets, and single characters of one more set. Each
 // byte of a character tells which set the character is in, and no character is in two of them. So
 // matches are where runs of a set begin and end, and where single characters do. 64 bytes are
@@ -146,6 +152,7 @@ typedef struct SbRegex {
     SbRegexStarts starts;
     uint32_t last_bytes;      // So many last bytes, less one, of a text may begin a match; 0: all.
     uint32_t places;          // Offset of SbRegexPlace[], by slot; 0: some group has none.
+    uint32_t pieces, piece_count;  // Offset of SbRegexPiece[]; 0: replacements are not known yet.
     SbRegexOnepass onepass;
     SbRegexTable table;
 } SbRegex;
@@ -161,6 +168,9 @@ void sb_regex_free(SbRegex *regex);
 
 bool    sb_regex_has_group(const SbRegex *regex, int64_t group);
 int64_t sb_regex_group_named(const SbRegex *regex, SbStr name);  // -1: there is none.
+// The same block for one replacement alone, which has no fault: functions that replace need not
+// read it. Frees the other one. nullptr: out of memory, and it is freed too.
+SbRegex *sb_regex_with(SbRegex *regex, SbStr with);
 // Where a replacement has a $ before neither a group of the pattern nor another $, or -1. Does it
 // name a group above 0?
 int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups);

@@ -4,6 +4,7 @@
 #include "stdlib/text.h"
 
 #include <immintrin.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Goes on after `span`: a match of nothing moves one character on, and an empty match right
@@ -263,29 +264,25 @@ static int64_t reference_read(const SbRegex *regex, SbStr with, int64_t at, int6
     return *group < 0 ? 0 : end + 1 - begin;
 }
 
-typedef struct Piece {
-    SbStr   text;
-    int64_t group;  // That comes after the text; -1: none.
-} Piece;
-
 // The piece of a replacement at *at, which moves after it. SB_NULL: it is the last one.
 // SB_FAULT_BAD_ARGUMENT: the reference at *at means no group.
-static inline int32_t piece_read(const SbRegex *regex, SbStr with, int64_t *at, Piece *piece) {
+static int32_t piece_read(const SbRegex *regex, SbStr with, int64_t *at, SbRegexPiece *piece) {
     const int64_t begin = *at;
-    int64_t dollar = begin;
+    int64_t dollar = begin, group = -1;
     while (dollar < with.len && with.ptr[dollar] != '$') dollar++;
     const bool escape = dollar + 1 < with.len && with.ptr[dollar + 1] == '$';
-    *piece = (Piece){{with.ptr + begin, dollar - begin + escape}, -1};
+    *piece = (SbRegexPiece){(uint32_t)begin, (uint32_t)(dollar - begin + escape), -1};
     *at = dollar;
     if (dollar >= with.len) return SB_NULL;
-    const int64_t len = escape ? 2 : reference_read(regex, with, dollar, &piece->group);
-    if (!len || piece->group > regex->group_count) return SB_FAULT_BAD_ARGUMENT;
+    const int64_t len = escape ? 2 : reference_read(regex, with, dollar, &group);
+    if (!len || group > regex->group_count) return SB_FAULT_BAD_ARGUMENT;
+    piece->group = (int32_t)group;
     *at += len;
     return SB_OK;
 }
 
 int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups) {
-    Piece piece;
+    SbRegexPiece piece;
     int64_t at = 0;
     int32_t status;
     *has_groups = false;
@@ -293,33 +290,59 @@ int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_g
     return status == SB_NULL ? -1 : at;
 }
 
-// A replacement is read once for each text.
-enum { PIECES_HERE = 8 };
+// Pieces of a replacement at most: a reference has two characters or more.
+static int64_t count_pieces(SbStr with) {
+    int64_t count = 1;
+    for (int64_t i = 0; i < with.len; i++) count += with.ptr[i] == '$';
+    return count;
+}
 
+static int32_t read_pieces(const SbRegex *regex, SbStr with, SbRegexPiece *pieces,
+                           uint32_t *count) {
+    int64_t at = 0;
+    int32_t status;
+    *count = 0;
+    if (with.len > UINT32_MAX) return SB_FAULT_TOO_LARGE;
+    do status = piece_read(regex, with, &at, &pieces[(*count)++]);
+    while (status == SB_OK);
+    return status == SB_NULL ? SB_OK : status;
+}
+
+SbRegex *sb_regex_with(SbRegex *regex, SbStr with) {
+    const uint32_t begin = (regex->bytes + 15) / 16 * 16;
+    const size_t bytes = (size_t)count_pieces(with) * sizeof(SbRegexPiece);
+    SbRegex *block = calloc(1, begin + (bytes + 15) / 16 * 16);
+    if (block) {
+        memcpy(block, regex, regex->bytes);
+        block->bytes = begin + (uint32_t)((bytes + 15) / 16 * 16);
+        block->pieces = begin;
+        read_pieces(regex, with, (SbRegexPiece *)((char *)block + begin), &block->piece_count);
+    }
+    sb_regex_free(regex);
+    return block;
+}
+
+// A replacement that is no constant is read for each text.
 typedef struct Replacement {
     SbStr    with;
-    Piece   *pieces, here[PIECES_HERE];
-    int64_t  count;
+    const SbRegexPiece *pieces;
+    uint32_t count;
     bool     has_groups;  // It names a group above 0.
 } Replacement;
 
 static int32_t replacement_read(SbCall *call, const SbRegex *regex, Replacement *r) {
-    int64_t at = 0, count_max = r->with.len / 2 + 1;  // A reference has two characters or more.
-    int32_t status;
-    r->pieces = r->here;
-    if (count_max > PIECES_HERE) {
-        count_max = 1;
-        for (int64_t i = 0; i < r->with.len; i++) count_max += r->with.ptr[i] == '$';
-        if (count_max > PIECES_HERE)
-            r->pieces = sb_alloc(call, count_max * (int64_t)sizeof *r->pieces);
-        if (!r->pieces) return SB_FAULT_TOO_LARGE;
+    if (regex->pieces) {
+        r->pieces = (const SbRegexPiece *)((const char *)regex + regex->pieces);
+        r->count = regex->piece_count;
+    } else {
+        SbRegexPiece *pieces = sb_alloc(call, count_pieces(r->with) * (int64_t)sizeof *pieces);
+        if (!pieces) return SB_FAULT_TOO_LARGE;
+        int32_t status = read_pieces(regex, r->with, pieces, &r->count);
+        if (status) return status;
+        r->pieces = pieces;
     }
-    do {
-        Piece *piece = &r->pieces[r->count++];
-        status = piece_read(regex, r->with, &at, piece);
-        r->has_groups |= piece->group > 0;
-    } while (status == SB_OK);
-    return status == SB_NULL ? SB_OK : status;
+    for (uint32_t i = 0; i < r->count; i++) r->has_groups |= r->pieces[i].group > 0;
+    return SB_OK;
 }
 
 enum { WIDE = 32 };  // Of a copy, which may pass the end of both.
@@ -340,9 +363,9 @@ static bool replacement_add(SbBuild *build, const Replacement *r, SbStr text, Sb
     char *room = sb_build_room(build, len + r->with.len + (r->count - 1) * match + WIDE);
     if (!room) return false;
     char *to = copy_wide(room, text.ptr + between.begin, len);
-    const Piece *piece = r->pieces, *last = piece + r->count - 1;
+    const SbRegexPiece *piece = r->pieces, *last = piece + r->count - 1;
     for (;; piece++) {
-        to = copy_wide(to, piece->text.ptr, piece->text.len);
+        to = copy_wide(to, r->with.ptr + piece->begin, piece->len);
         if (piece == last) break;
         if (piece->group < 0) continue;
         SbRegexSpan span = {slots[2 * piece->group], slots[2 * piece->group + 1]};
@@ -361,10 +384,7 @@ typedef struct Replace {
 } Replace;
 
 static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
-    Replacement replacement;
-    replacement.with = r->with;
-    replacement.count = 0;
-    replacement.has_groups = false;
+    Replacement replacement = {.with = r->with};
     int32_t status = replacement_read(call, r->regex, &replacement);
     if (status != SB_OK) return status;
     Matches matches = matches_of(call, r->text, r->regex);
