@@ -121,8 +121,8 @@ static inline uint64_t pass_block(Quotes *quotes, uint64_t found, uint64_t slash
         if (_bzhi_u64(bits_where(odd_a, odd_b), (uint32_t)bytes) != slashes) return false;
         found = _bzhi_u64(found, (uint32_t)bytes);
         if (slashes || quotes->inside) {
-            const __m256i simple_a = are_letters_of_escapes(a), simple_b = are_letters_of_escapes(b);
-            found = pass_block(quotes, found, slashes, bits_where(simple_a, simple_b), place);
+            const __m256i one = are_letters_of_escapes(a), two = are_letters_of_escapes(b);
+            found = pass_block(quotes, found, slashes, bits_where(one, two), place);
         }
     }
     const __m256i base = _mm256_set1_epi32((int)place);
