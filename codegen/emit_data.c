@@ -2,6 +2,7 @@
 #include "codegen/emit_format.h"
 #include "codegen/emit_group.h"
 #include "codegen/emit_job.h"
+#include "codegen/emit_scan.h"
 #include "codegen/emit_sort.h"
 
 #include "ir/pass.h"
@@ -216,6 +217,9 @@ static Val source_constant(Emit *e, OpId id) {
     PART(&parts, SbSource, skip, emit_i64(e, csv->skip));
     PART(&parts, SbSource, nulls, null_words(e, csv));
     PART(&parts, SbSource, null_count, emit_i32(e, csv->null_count));
+    WordColumns words = word_columns_of(e, op->id);
+    if (words.count) PART(&parts, SbSource, word_columns, numbers(e, words.columns, words.count));
+    PART(&parts, SbSource, word_column_count, emit_i32(e, words.count));
     PART(&parts, SbSource, encoding, emit_i32(e, encoding_of(source)));
     part_add_text(e, &parts, offsetof(SbSource, type_name), source->type_name);
     PART(&parts, SbSource, columns, source_fields(e, source));
@@ -634,6 +638,7 @@ void emit_job_data(Emit *e, const JobData *data) {
     bool csv = format_info(graph->rejects.format)->records == FORMAT_RECORDS_CSV;
     PART(&parts, SbJob, rejects_form, byte(e, csv ? SB_RECORDS_CSV : SB_RECORDS_JSONL));
     PART(&parts, SbJob, python, job_python(e));  // Of the stages above.
+    PART(&parts, SbJob, word_count, emit_i32(e, word_columns_of_all(e)));
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");
     LLVMSetLinkage(job, LLVMExternalLinkage);
     emit_job_mark(e);

@@ -90,6 +90,7 @@ void text_judge_columns(Emit *e, Frame *frame) {
 static void judge_row(Emit *e, Frame *frame, Block next) {
     stage_judge_filters(e, frame, 0, next);
     text_judge_columns(e, frame);
+    text_count_words(e, frame);
     stage_push(e, frame, next);
 }
 

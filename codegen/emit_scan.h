@@ -53,6 +53,19 @@ Frame *text_row_at(Emit *e, Val begin);
 // Judges the columns of a row that count as read, in type order.
 void text_judge_columns(Emit *e, Frame *frame);
 
+// The columns of a source in which words of `null` that stay text are counted. Their places in
+// SbTask.counts lie side by side.
+typedef struct WordColumns {
+    uint32_t *columns;
+    uint32_t  count;
+    uint32_t  at;       // In the counts: of the first one.
+} WordColumns;
+
+WordColumns word_columns_of(const Emit *e, OpId source);
+uint32_t word_columns_of_all(const Emit *e);  // How many there are of all sources.
+// Counts them in a row that the filters of the source keep and whose columns are judged.
+void text_count_words(Emit *e, Frame *frame);
+
 // begin_row of the formats whose rows are lines.
 void text_begin_line(Emit *e, TextRow *row);
 

@@ -47,6 +47,14 @@ const char *source_name(const SourceOp *source) {
     return source->kind == SOURCE_RANGE ? "range" : "inline";
 }
 
+bool source_keeps_words(const SourceOp *source, uint32_t column) {
+    const CsvOptions *csv = &source->options.csv;
+    const Type *type = source->columns[column].type;
+    bool words = false;
+    for (uint32_t i = 0; i < csv->null_count; i++) words |= csv->nulls[i].len > 0;
+    return words && type->kind == TYPE_STR && !type->nullable;
+}
+
 const char *join_kind_name(JoinKind kind) { return join_names[kind]; }
 
 // ---- windows ----

@@ -120,6 +120,10 @@ typedef struct SourceOp {
     RawSpan      *raw_of;
 } SourceOp;
 
+// Does a field of the column stay text where it is a word of `null`? Its type is str, and `null`
+// names a word that is not empty.
+bool source_keeps_words(const SourceOp *source, uint32_t column);
+
 // A call of an aggregate function. See stdlib/README.md for how aggregates are written.
 typedef enum AggTrait : uint32_t {
     AGG_CALL = 1u << 0,      // add, merge and end take SbCall *: the state owns counted memory.

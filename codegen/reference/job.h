@@ -20,6 +20,7 @@ typedef struct Node {
     size_t    next[2];        // The next row of each input.
     Counts    counts;
     Counts   *filter_counts;  // SOURCE: of the filters after it, once there are some.
+    int64_t  *words;          // SOURCE: by column, words of `null` that stay text.
     bool     *needed;         // By output column: something reads it.
     bool      reached;        // A sink, or what was asked for, depends on it.
     bool      feeds_zip;      // Every reject is a fail.
@@ -128,6 +129,9 @@ void row_meet(Row *row, const Op *op);
 void source_advance(Job *job, Node *node);                                  // source.c
 // Before the job begins: finds the files, and reads the headers of plain ones.
 void source_check(Job *job, Node *node);
+// A column of a good row of a source: is its field a word of `null` that stays text?
+void null_words_count(Job *job, Node *node, uint32_t column, Text raw);     // null_words.c
+void null_words_print(const Job *job, FILE *to);  // The warnings.
 void filter_advance(Job *job, Node *node);                                  // relational.c
 void project_advance(Job *job, Node *node);
 void explode_advance(Job *job, Node *node);

@@ -164,6 +164,7 @@ int reference_run(const ReferenceRun *run) {
     rejects_judge(&job);
     sinks_publish(&job);
     if (job.began) rejects_publish(&job);
+    if (job.began && !job.exit_code) null_words_print(&job, stderr);
     text_buf_add(&out, text_buf_view(&job.error));
     if (job.began) summary_print(&job, &out);
     fwrite(out.at, 1, out.len, stderr);

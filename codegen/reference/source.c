@@ -246,6 +246,12 @@ static void count_filters(Source *source, uint32_t passed) {
     }
 }
 
+// Of a row whose columns are judged.
+static void count_words(Source *source) {
+    for (uint32_t c = 0; c < source->op->column_count; c++)
+        if (source->judged[c]) null_words_count(source->job, source->node, c, raw_of(source, c));
+}
+
 static bool judge_columns(Source *source) {
     for (uint32_t c = 0; c < source->op->column_count; c++) {
         if ((source->op->columns[c].read || source->node->needed[c]) && !judge(source, c))
@@ -285,6 +291,7 @@ static void judge_row(Source *source) {
         node->counts.on++;
         return;
     }
+    count_words(source);
     for (uint32_t c = source->op->column_count; c < node->op->column_count; c++) {
         RawSpan raw = source->op->raw_of[c - source->op->column_count];
         source->row->values[c] = value_text(raws_of(source, raw));

@@ -24,6 +24,9 @@ typedef struct SbSource {
     int64_t  skip;          // Lines in front of the header.
     const SbStr *nulls;
     uint32_t null_count;
+    // Numbers of the columns of type str in which fields that are words of null are counted.
+    const uint32_t *word_columns;
+    uint32_t word_column_count;
     // Formats of text: an SbEncoding of stdlib/text.h.
     uint32_t encoding;
     SbStr    type_name;
@@ -316,7 +319,14 @@ typedef struct SbJob {
     const SbStr     *resources; uint32_t resource_count;  // Names that --resource supplies.
     uint8_t  rejects_form;     // SbRecords
     const SbPython *python;    // Null: the job calls no Python.
+    uint32_t word_count;       // The word_column_count of all sources.
 } SbJob;
+
+// Figures that tasks count: SbCount of each step, then words of null that stay text, by source and
+// word_columns.
+static inline uint32_t sb_figure_count(const SbJob *job) {
+    return job->step_count * SB_COUNTS + job->word_count;
+}
 
 // An edge is a terminal whose rows a stage takes as they come: a breaker that makes no order.
 static inline bool sb_is_edge(const SbJob *job, uint32_t terminal) {

@@ -65,7 +65,7 @@ typedef struct SbTask {
     void   **terminals;        // By SbStage.terminals: SbGroups *, SbRows * or SbOut *.
     int64_t *limits;           // By terminal: rows it still takes; INT64_MAX for all.
     const SbTable *const *tables;  // By breaker number: finished join tables.
-    int64_t *counts;           // [step][SbCount]
+    int64_t *counts;           // [step][SbCount], and more: sb_figure_count.
     int64_t  made;             // Rows of the source in the partition, at the last border between
                                // blocks.
     int64_t  need;

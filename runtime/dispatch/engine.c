@@ -56,7 +56,7 @@ static bool run(Job *job, StageRun *runs, const Observers *observers) {
 static void gather(Job *job, const StageRun *runs) {
     for (uint32_t s = 0; s < job->ask.what->stage_count; s++) {
         const StageRun *run = &runs[s];
-        for (uint32_t i = 0; i < job->ask.what->step_count * SB_COUNTS; i++)
+        for (uint32_t i = 0; i < sb_figure_count(job->ask.what); i++)
             job->figures.counts[i] += run->counts[i];
         if (run->stage->input == SB_INPUT_UNMATCHED)
             job->breakers.unmatched_rows[run->stage->input_index] = run->rows;

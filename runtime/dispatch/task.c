@@ -254,7 +254,7 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     if (keeping == KEEP_ALL) return true;
     tell_rejected(&d->observers, &partition->rejects);
     VerdictPlace place = flow_verdict_place(d, flow->root, flow->node);
-    for (uint32_t i = 0; i < d->what->step_count * SB_COUNTS; i++)
+    for (uint32_t i = 0; i < sb_figure_count(d->what); i++)
         run->counts[i] += partition->counts[i];
     if (tell_counted(&d->observers, flow, partition) &&
         verdict_take(&d->verdict, &partition->rejects, place))

@@ -41,7 +41,7 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
     const SbStage *stage = &job->ask.what->stages[index];
     *run = (StageRun){.job = job, .stage = stage, .index = index};
     run->edges = calloc(stage->terminal_count + 1, sizeof *run->edges);
-    run->counts = calloc((size_t)job->ask.what->step_count * SB_COUNTS + 1, sizeof *run->counts);
+    run->counts = calloc((size_t)sb_figure_count(job->ask.what) + 1, sizeof *run->counts);
     for (uint32_t t = 0; run->edges && t < stage->terminal_count; t++)
         run->edges[t] = sb_is_edge(job->ask.what, stage->terminals[t]) ? stage->terminals[t]
                                                                    : EDGE_NONE;

@@ -100,7 +100,7 @@ static bool make_room(DoubtSlot *slot, uint32_t begin, uint32_t end) {
 }
 
 bool doubt_slot_add(const Limits *limits, DoubtSlot *slot, Partition *partition) {
-    uint32_t begin = 0, end = limits->what->step_count * SB_COUNTS;
+    uint32_t begin = 0, end = sb_figure_count(limits->what);
     while (end > 0 && partition->counts[end - 1] == 0) end--;
     while (begin < end && partition->counts[begin] == 0) begin++;
     if (!make_room(slot, begin, end)) return false;

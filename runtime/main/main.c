@@ -88,7 +88,7 @@ static void free_setup(SbSetup *setup) {
 
 static bool allocate(Job *job) {
     const SbJob *what = job->ask.what;
-    size_t counts = (size_t)what->step_count * SB_COUNTS + 1;
+    size_t counts = (size_t)sb_figure_count(what) + 1;
     job->figures.counts = calloc(counts, sizeof *job->figures.counts);
     job->io.sources = calloc(what->source_count + 1, sizeof *job->io.sources);
     job->io.sinks = calloc(what->sink_count + 1, sizeof *job->io.sinks);
@@ -549,6 +549,7 @@ static int report(Job *job, Outcome outcome) {
                                                  : 0;
     if (job->trouble.kind != TROUBLE_NONE) job_log_trouble(job, &job->trouble);
     else if (outcome.data_failed) report_reject(job, outcome);
+    else null_words_warn(job);
     job_summary_print(job, done, code);
     return code;
 }

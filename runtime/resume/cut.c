@@ -99,7 +99,7 @@ void resume_units(const StageRun *run, UnitsStart *start) {
 static void restore_figures(Resume *resume, StageRun *runs, uint32_t root, const Limits *limits,
                             const int64_t *figures) {
     const SbJob *what = resume->what;
-    for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++)
+    for (uint32_t i = 0; i < sb_figure_count(what); i++)
         runs[root].counts[i] += figures[i];
     const int64_t *passed = figures + resume->state.passed_at;
     for (uint32_t s = 0; s < what->stage_count; s++) {

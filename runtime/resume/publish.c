@@ -9,13 +9,13 @@
 
 // ---- the record -------------------------------------------------------------------------------
 //
-//   counts of all steps; by source: label figures of its files; by sink: rows, bytes, files
+//   figures that tasks count; by source: label figures of its files; by sink: rows, bytes, files
 //   files: temporary name, final name, replace, size, checksum
 //   folders: path, extension, count of parts, replace
 //   manifests: path, text
 
 static void pack_figures(const SbJob *what, const JobIo *io, const int64_t *counts, Text *text) {
-    for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++) pack_number(text, counts[i]);
+    for (uint32_t i = 0; i < sb_figure_count(what); i++) pack_number(text, counts[i]);
     for (uint32_t s = 0; s < what->source_count; s++) {
         const Source *source = &io->sources[s];
         pack_number(text, source->file_count);
@@ -166,7 +166,7 @@ bool resume_publish(Job *job) {
 
 // The figures of a run that made all rows, for the summary of the one that publishes them.
 static bool take_figures(const SbJob *what, JobIo *io, int64_t *counts, Unpack *from) {
-    uint32_t figures = what->step_count * SB_COUNTS;
+    uint32_t figures = sb_figure_count(what);
     for (uint32_t i = 0; i < figures; i++) counts[i] = unpack_number(from);
     for (uint32_t s = 0; s < what->source_count; s++) {
         uint32_t count = unpack_count(from, 3 * sizeof(int64_t));

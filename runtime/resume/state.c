@@ -6,7 +6,7 @@
 bool state_open(ResumeState *state, const SbJob *job) {
     *state = (ResumeState){.stage_count = job->stage_count, .sink_count = job->sink_count,
                            .breaker_count = job->breaker_count,
-                           .passed_at = job->step_count * SB_COUNTS};
+                           .passed_at = sb_figure_count(job)};
     state->taken_at = state->passed_at;
     for (uint32_t s = 0; s < job->stage_count; s++)
         state->taken_at += job->stages[s].terminal_count;

@@ -219,7 +219,7 @@ static bool counted(void *self, const Flow *flow, const Partition *partition) {
     if (flow->run->stage->input == SB_INPUT_UNMATCHED)
         tally->figures[resume->state.taken_at + stage] += partition->end - partition->begin;
     VerdictPlace place = flow_verdict_place(resume->d, flow->root, flow->node);
-    for (uint32_t i = 0; i < resume->what->step_count * SB_COUNTS; i++)
+    for (uint32_t i = 0; i < sb_figure_count(resume->what); i++)
         tally->figures[i] += partition->counts[i];
     return add_rejects(tally, &partition->rejects, place);
 }

@@ -15,7 +15,7 @@ Partition *partition_open(const TaskSetup *setup) {
     enum { FIGURES = 3 };
     static_assert(sizeof(SbOut) % 8 == 0 && sizeof(SbOutState) % 8 == 0);
     size_t terminals = setup->stage->terminal_count;
-    size_t counts = (size_t)setup->job->step_count * SB_COUNTS;
+    size_t counts = sb_figure_count(setup->job);
     size_t each = sizeof(SbOut) + sizeof(SbOutState) + sizeof(SbRows *) + sizeof(Batch *) +
                   sizeof(SbRows *) + FIGURES * sizeof(int64_t) + sizeof(RowSum);
     Partition *partition = calloc(1, sizeof *partition + counts * sizeof *partition->counts +
@@ -137,8 +137,7 @@ void partition_close(Partition *partition, const TaskSetup *setup) {
 void partition_reset(Partition *partition, const TaskSetup *setup) {
     partition_let_far_go(partition, setup);
     drop_batches(partition, setup);
-    memset(partition->counts, 0,
-           (size_t)setup->job->step_count * SB_COUNTS * sizeof *partition->counts);
+    memset(partition->counts, 0, sb_figure_count(setup->job) * sizeof *partition->counts);
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         SbOut *out = &partition->outs[t];
         out->at = out->state->begin;

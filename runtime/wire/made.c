@@ -137,7 +137,7 @@ void wire_put_partition(Text *text, Partition *is, const TaskSetup *setup, WireB
         pack_number(text, is->inside[i].number);
         pack_number(text, is->inside[i].place);
     }
-    put_counts(text, is->counts, setup->job->step_count * SB_COUNTS);
+    put_counts(text, is->counts, sb_figure_count(setup->job));
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         MadeRows rows = rows_of(is, t);
         put_rows(text, &rows);
@@ -165,7 +165,7 @@ bool wire_get_partition(Unpack *from, Partition *is, const TaskSetup *setup, Mad
         is->inside[i].number = unpack_number(from);
         is->inside[i].place = unpack_number(from);
     }
-    get_counts(from, is->counts, setup->job->step_count * SB_COUNTS);
+    get_counts(from, is->counts, sb_figure_count(setup->job));
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         get_rows(from, &rows[t]);
         is->rows[t] = rows[t].count;
