@@ -58,7 +58,7 @@ class Dialect:
         self.quote = random.choice(("\"", "\"", "\"", "'", ""))
         self.header = random.random() < 0.85
         self.comment = "#" if reading and random.random() < 0.15 else ""
-        self.null = random.choice(([""], [""], ["NA"], ["", "NULL"], ["-", ""]))
+        self.null = random.choice(([""], [""], ["NA"], ["", "NULL"], ["-", ""], ["not there", "NA"]))
         self.decimal = "," if random.random() < 0.1 and self.delimiter != "," else "."
         self.thousands = ""
         if reading and random.random() < 0.15:
@@ -111,6 +111,9 @@ class Cells:
             text = kinds.odd(self.random, kind)
         elif nullable and self.chance(0.25):
             return self.random.choice(dialect.null)
+        elif kind == "str" and self.chance(0.15):  # A word of null that stays text, where it has no quotes.
+            word = self.random.choice(dialect.null)
+            return word if self.chance(0.7) else self.quoted(word, dialect)
         elif not nullable and self.chance(self.odd):
             return ""
         else:
@@ -207,6 +210,9 @@ def columns_of(random, json_too):
 def csv(random, sizes):
     columns = columns_of(random, False)
     dialect = Dialect(random, True)
+    if any(dialect.null) and random.random() < 0.5:  # Words of null in it stay text.
+        at = random.randrange(len(columns))
+        columns[at] = (columns[at][0], "str", False)
     cells = Cells(random, random.choice((CLEAN, ODD, ODD, WILD)))
     style = random.choice((b"\n", b"\n", b"\n", b"\r\n", "mixed"))
     head, pieces = [], []
