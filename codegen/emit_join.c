@@ -203,6 +203,7 @@ typedef struct Pair {
     const Op *op;
     Frame *both, *right;
     Val    bits[JOIN_BOUNDS_MAX];  // By bound: right rows with less do not match.
+    Val    listed;                 // Of a join with bounds: are those that may match listed?
 } Pair;
 
 static Value load_right(Emit *e, Frame *frame, uint32_t column) {
@@ -222,7 +223,7 @@ static void read_left(Emit *e, Frame *left, ExprId where) {
 }
 
 // Null: each entry of the key is a match.
-static const Pair *pair_open(Emit *e, Frame *left, const Op *op, const Breaker *breaker) {
+static Pair *pair_open(Emit *e, Frame *left, const Op *op, const Breaker *breaker) {
     if (expr_is_none(op->join.where) && !join_is_nearest(op)) return nullptr;
     Pair *pair = arena_new_of(e->arena, Pair);
     pair->op = op;
@@ -267,19 +268,70 @@ static void pass_over(Emit *e, const Frame *out, const Pair *pair, Val entry, Va
     emit_at(e, judged);
 }
 
+// The next entry that is listed. Goes on where there is one, else at `none`.
+static Val next_listed(Emit *e, const Frame *out, Block none) {
+    Block some = emit_block(e, "listed");
+    Val entry = emit_callv(e, "sb_join_listed", e->ptr, arg(e->task), arg(breaker_number(e, out)));
+    emit_branch(e, emit_is_nullptr(e, entry), none, some);
+    emit_at(e, some);
+    return entry;
+}
+
+// Where the table has an index, entries that may match are listed; pair->listed says whether they
+// are. Goes on with the first one of these, else with `first` of the chain; at `none` if none may.
+static Val list_matches(Emit *e, const Frame *out, Pair *pair, Val table, Val first, Block none) {
+    uint32_t count = out->breaker->bound_count;
+    if (!count) return first;
+    Block indexed = emit_block(e, "indexed"), list = emit_block(e, "list"),
+          end = emit_block(e, "chosen"), from = emit_here(e);
+    Val ranges = emit_load_at(e, e->ptr, table, offsetof(SbTable, ranges), "ranges");
+    emit_branch(e, emit_is_nullptr(e, ranges), end, indexed);
+    emit_at(e, indexed);
+    Val bits = emit_alloca(e, LLVMArrayType2(e->i64, count), "bits");
+    for (uint32_t i = 0; i < count; i++)
+        emit_store_at(e, pair->bits[i], bits, sizeof(uint64_t) * i);
+    Val is = emit_callv(e, "sb_join_list", e->i32, arg(e->task), arg(breaker_number(e, out)),
+                        arg(first), arg(bits));
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, is, emit_i32(e, 0), ""), list, end);
+    emit_at(e, list);
+    Val entry = next_listed(e, out, none);
+    Block listed = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Val start = emit_phi(e, e->ptr, "candidate");
+    pair->listed = emit_phi(e, e->i1, "is_listed");
+    const Block chained[] = {from, indexed};
+    for (size_t i = 0; i < countof(chained); i++) {
+        emit_phi_add(start, first, chained[i]);
+        emit_phi_add(pair->listed, emit_i1(e, false), chained[i]);
+    }
+    emit_phi_add(start, entry, listed);
+    emit_phi_add(pair->listed, emit_i1(e, true), listed);
+    return start;
+}
+
 static Val chain_cut(Emit *e) {
     return LLVMBuildIntToPtr(e->b, emit_i64(e, SB_CUT), e->ptr, "");
 }
 
-// The entry after `entry` in its chain. Goes on where there is one, else at `none`. Of a join
-// whose right side is on disk the chain may be cut: its last entry then has SB_CUT after it, and
-// the runtime reads on.
+// The entry after `entry` in its chain, or in the list. Goes on where there is one, else at `none`.
+// Of a join whose right side is on disk the chain may be cut: its last entry then has SB_CUT after
+// it, and the runtime reads on.
 static Val next_match(Emit *e, const Frame *out, const Pair *pair, Val entry, Block none) {
     Block some = emit_block(e, "behind"), cut = emit_block(e, "cut"), more = emit_block(e, "more"),
           from = emit_here(e);
     emit_at(e, more);
     Val next = emit_phi(e, e->ptr, "next");
     emit_at(e, from);
+    if (pair && pair->listed) {
+        Block chained = emit_block(e, "chained"), listed = emit_block(e, "in_list");
+        emit_branch(e, pair->listed, listed, chained);
+        emit_at(e, listed);
+        Val one = next_listed(e, out, none);
+        emit_phi_add(next, one, emit_here(e));
+        emit_jump(e, more);
+        emit_at(e, chained);
+    }
     pass_over(e, out, pair, entry, next, more);
     Val behind = emit_load_at(e, e->ptr, entry, out->breaker->next_offset, "behind");
     emit_branch(e, emit_is_nullptr(e, behind), none, some);
@@ -447,8 +499,9 @@ static Val seek_entry(Emit *e, const Frame *out, const Pair *pair, Val entry, Bl
     return sought;
 }
 
-// The first match among the entries of the key, of which `first` is the first; both may be null.
-static Val first_match(Emit *e, const Frame *out, const Pair *pair, Val first) {
+// The first match among the entries of the key in the table, of which `first` is the first; both
+// may be null.
+static Val first_match(Emit *e, const Frame *out, Pair *pair, Val table, Val first) {
     if (!pair) return first;
     JoinKind kind = out->op->join.kind;
     bool one = kind == JOIN_SEMI || kind == JOIN_ANTI;
@@ -458,7 +511,8 @@ static Val first_match(Emit *e, const Frame *out, const Pair *pair, Val first) {
     emit_at(e, some);
     if (join_is_nearest(out->op)) first = seek_entry(e, out, pair, first, none);
     else if (!one && graph_faults(e->graph, pair->op->join.where)) judge_pairs(e, out, pair, first);
-    Val found = match_from(e, out, pair, first, none);
+    first = list_matches(e, out, pair, table, first, none);
+    Val found = match_from(e, out, pair, first, none), listed = pair->listed;
     Block found_at = emit_here(e);
     emit_jump(e, end);
     emit_at(e, none);
@@ -467,6 +521,10 @@ static Val first_match(Emit *e, const Frame *out, const Pair *pair, Val first) {
     Val match = emit_phi(e, e->ptr, "first_match");
     emit_phi_add(match, found, found_at);
     emit_phi_add(match, LLVMConstNull(e->ptr), none);
+    if (!listed) return match;
+    pair->listed = emit_phi(e, e->i1, "matches_listed");
+    emit_phi_add(pair->listed, listed, found_at);
+    emit_phi_add(pair->listed, emit_i1(e, false), none);
     return match;
 }
 
@@ -602,8 +660,8 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
     }
     Val tables = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, tables), "tables");
     Val table = emit_load_at(e, e->ptr, tables, sizeof(void *) * index, "table");
-    const Pair *pair = pair_open(e, frame, op, breaker);
-    Val first = first_match(e, out, pair, emit_lookup(e, breaker, table, keys, all_valid));
+    Pair *pair = pair_open(e, frame, op, breaker);
+    Val first = first_match(e, out, pair, table, emit_lookup(e, breaker, table, keys, all_valid));
     Val found = LLVMBuildICmp(e->b, LLVMIntNE, first, LLVMConstNull(e->ptr), "found");
     switch (op->join.kind) {
     case JOIN_SEMI: push_if(e, out, found, next); return;

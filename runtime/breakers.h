@@ -3,6 +3,7 @@
 //   breaker     the life of one: open, filled by threads, finished, read or probed
 //   groups      the hash table of one thread      join_table   the slots of a right side
 //   spill_*     the same three, on disk           far         parts that another process filled
+//   join_ranges  right rows by the bounds of a join
 //   first_rows  sorts of which only some rows are wanted
 //
 // Called by tasks (through generated code) while stages run, by the dispatch when a breaker is to
@@ -21,6 +22,7 @@
 #include "runtime/breakers/far.h"
 #include "runtime/breakers/first_rows.h"
 #include "runtime/breakers/groups.h"
+#include "runtime/breakers/join_ranges.h"
 #include "runtime/breakers/join_table.h"
 #include "runtime/breakers/spill_first.h"
 #include "runtime/breakers/spill_groups.h"

@@ -25,5 +25,6 @@
 #include "runtime/rows/rows.h"
 #include "runtime/rows/runs.h"
 #include "runtime/rows/sort.h"
+#include "runtime/rows/sort_items.h"
 
 #endif

@@ -80,11 +80,13 @@ typedef struct SbHeld {
 
 // The build side of a join. Entries of equal key are chained in right order through the pointer at
 // SbBreaker.next_offset. Where `span` is 0, slots are as in SbGroups. Else keys are one whole
-// number and lie close together, and slot i has the entry of the key least + i.
+// number and lie close together, and slot i has the entry of the key least + i. Where rows are in
+// no order by the bounds of the join, sb_join_list finds those that may match in `ranges`.
 typedef struct SbTable {
     const uint64_t *slots;
     uint64_t        mask;
     uint64_t        least, span;
+    const struct SbJoinRanges *ranges;  // nullptr: there is no such index.
 } SbTable;
 
 // At SbBreaker.jump_offset of each entry of a chain whose rows are passed over: an entry after it,

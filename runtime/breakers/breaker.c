@@ -4,6 +4,7 @@
 #include "runtime/breakers/far.h"
 #include "runtime/breakers/first_rows.h"
 #include "runtime/breakers/groups.h"
+#include "runtime/breakers/join_ranges.h"
 #include "runtime/breakers/join_table.h"
 #include "runtime/breakers/spill_first.h"
 #include "runtime/breakers/spill_groups.h"
@@ -50,6 +51,7 @@ struct SbBreakerState {
     const SbEntry **by_number;  // Of a join whose marks a journal has: the entries, as
                                 // sb_breaker_copy_marks numbers them.
     SbTable   table;
+    SbJoinRanges *ranges;     // Of the table; or nullptr.
     uint64_t *slots;          // Of the table.
     int64_t   slot_count;
     SbRun    *runs;           // One a part: its entries, while they are put in order.
@@ -209,6 +211,7 @@ void sb_breaker_close(SbBreakerState *breaker) {
     spill_runs_close(&breaker->on_disk);
     close_entries(breaker);
     close_slots(breaker);
+    sb_join_ranges_close(breaker->ranges, breaker->memory);
     sb_memory_release(breaker->memory, breaker->charged);
     free(breaker->parts);
     free(breaker->runs);
@@ -382,6 +385,8 @@ static int32_t build_table(SbBreakerState *breaker, SbParallel *parallel) {
     }
     breaker->table = build.table;
     breaker->table.slots = build.slots;
+    breaker->ranges = sb_join_ranges_make(&build, breaker->memory, parallel);
+    breaker->table.ranges = breaker->ranges;
     return SB_OK;
 }
 

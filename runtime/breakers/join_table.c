@@ -64,23 +64,13 @@ static void list_span(void *arg, uint32_t lister, uint32_t thread) {
     }
 }
 
-static SbJump *jump_of(const SbBreaker *what, const SbEntry *entry) {
-    return (SbJump *)(void *)((char *)(uintptr_t)entry + what->jump_offset);
-}
-
 static uint64_t *bounds_of(const SbBreaker *what, const SbEntry *entry) {
-    return (uint64_t *)(void *)(jump_of(what, entry) + 1);
-}
-
-static const SbEntry *next_of(const SbBreaker *what, const SbEntry *entry) {
-    const SbEntry *next;
-    memcpy(&next, (const char *)entry + what->next_offset, sizeof next);
-    return next;
+    return (uint64_t *)(void *)(join_jump_of(what, entry) + 1);
 }
 
 void sb_join_jump_nowhere(const SbBreaker *what, const SbEntry *entry) {
     if (!what->jump_offset) return;
-    *jump_of(what, entry) = (SbJump){entry, 0};
+    *join_jump_of(what, entry) = (SbJump){entry, 0};
     memset(bounds_of(what, entry), UINT8_MAX, what->bound_count * sizeof(uint64_t));
 }
 
@@ -93,18 +83,18 @@ static void widen(const SbBreaker *what, uint64_t *most, const uint64_t *bits) {
 // not worth a look: no row is ever greater then.
 static void bound_block(const SbBreaker *what, const SbEntry *entry) {
     enum { FEW = 15 };
-    const SbJump *jump = jump_of(what, entry);
+    const SbJump *jump = join_jump_of(what, entry);
     uint64_t own[SB_BOUNDS_MAX], *most = bounds_of(what, entry);
-    if (jump->rest - jump_of(what, jump->to)->rest <= FEW) {
+    if (jump->rest - join_jump_of(what, jump->to)->rest <= FEW) {
         memset(most, UINT8_MAX, what->bound_count * sizeof *most);
         return;
     }
     memset(most, 0, what->bound_count * sizeof *most);
-    for (const SbEntry *at = next_of(what, entry), *to; at != jump->to; at = to) {
+    for (const SbEntry *at = join_next_of(what, entry), *to; at != jump->to; at = to) {
         what->bounds(at, own);
         widen(what, most, own);
         bool few = bounds_of(what, at)[0] == UINT64_MAX;
-        to = few ? next_of(what, at) : jump_of(what, at)->to;
+        to = few ? join_next_of(what, at) : join_jump_of(what, at)->to;
         if (!few) widen(what, most, bounds_of(what, at));
     }
 }
@@ -112,10 +102,10 @@ static void bound_block(const SbBreaker *what, const SbEntry *entry) {
 // Two jumps of one length become one over both, as in a skew binary number. So from any entry each
 // one after it is reached in steps and jumps of the order of the logarithm.
 static void jump_over(const SbBreaker *what, const SbEntry *entry, const SbEntry *head) {
-    const SbJump *one = jump_of(what, head), *two = jump_of(what, one->to);
-    uint64_t last = jump_of(what, two->to)->rest;
+    const SbJump *one = join_jump_of(what, head), *two = join_jump_of(what, one->to);
+    uint64_t last = join_jump_of(what, two->to)->rest;
     bool equal = one->to != head && one->rest - two->rest == two->rest - last;
-    *jump_of(what, entry) = (SbJump){equal ? two->to : head, one->rest + 1};
+    *join_jump_of(what, entry) = (SbJump){equal ? two->to : head, one->rest + 1};
     if (what->bound_count) bound_block(what, entry);
 }
 

@@ -4,6 +4,8 @@
 
 #include "runtime/breakers/breaker.h"
 
+#include <string.h>
+
 typedef struct SbJoinBuild {
     const SbBreaker *what;
     const SbEntry *const *entries;  // In right order.
@@ -19,6 +21,17 @@ int64_t sb_join_table_plan(SbJoinBuild *build, SbParallel *parallel);
 
 // The entry knows of no other one to jump to. Does nothing where entries have no SbJump.
 void sb_join_jump_nowhere(const SbBreaker *what, const SbEntry *entry);
+
+static inline SbJump *join_jump_of(const SbBreaker *what, const SbEntry *entry) {
+    return (SbJump *)(void *)((char *)(uintptr_t)entry + what->jump_offset);
+}
+
+// The one after it in its chain.
+static inline const SbEntry *join_next_of(const SbBreaker *what, const SbEntry *entry) {
+    const SbEntry *next;
+    memcpy(&next, (const char *)entry + what->next_offset, sizeof next);
+    return next;
+}
 
 // Puts the entries whose key is not null; those of one key are chained in right order.
 // SB_FAULT_TOO_LARGE: out of memory.

@@ -1,6 +1,7 @@
 #include "runtime/task/probe.h"
 
 #include "runtime/breakers.h"
+#include "runtime/task/candidates.h"
 #include "runtime/task/task.h"
 #include "stdlib/hash.h"
 
@@ -308,7 +309,11 @@ int64_t sb_join_place(const SbTask *task, uint32_t breaker, const SbEntry *entry
 const SbEntry *sb_join_go_on(SbTask *task, uint32_t breaker, const SbEntry *first, int64_t place) {
     Probe *probe = &task->state->probe;
     ProbeJoin *join = find_join(probe, breaker);
-    if (!join) return (const SbEntry *)(uintptr_t)place;
+    if (!join) {
+        const SbEntry *match = (const SbEntry *)(uintptr_t)place;
+        if (match != first) candidates_pass(task->state, breaker, match);
+        return match;
+    }
     const SbEntry *entry = first;
     while (entry && (int64_t)entry->order != place) entry = spill_join_next(join->join, entry);
     return entry ? entry : read_on(probe, join, first, place, key_bytes(probe));

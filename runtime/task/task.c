@@ -313,6 +313,7 @@ void task_close(SbTaskState *state) {
     kernel_end(state);
     if (state->granted > 0) sb_memory_release(state->setup->memory, state->granted);
     probe_close(&state->probe);
+    candidates_close(state);
     if (state->task.call.scratch) sb_scratch_close(&state->task.call);
     if (state->files.scratch) sb_scratch_close(&state->files);
     if (state->results.scratch) sb_scratch_close(&state->results);
@@ -354,6 +355,7 @@ static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64
     task->params = state->setup->params;
     task->tables = state->setup->tables;
     probe_begin(&state->probe);
+    candidates_begin(state);
     task->terminals = state->terminals;
     task->state = state;
     state->records = records;

@@ -3,6 +3,7 @@
 #define SBC_RUNTIME_TASK_H
 
 #include "runtime/memory.h"
+#include "runtime/task/candidates.h"
 #include "runtime/task/guard.h"
 #include "runtime/task/partition.h"
 #include "runtime/task/probe.h"
@@ -29,6 +30,7 @@ struct SbTaskState {
     TaskLive  *live;           // Where the task says how far it is; nullptr: not wanted.
     Trouble     trouble;        // Why the partition is the last one of the job.
     Probe       probe;
+    Candidates *candidates;     // By breaker; nullptr: no row has listed any yet.
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.
     uint64_t    records;        // Rejects of the unit so far.
     SbHold      held;           // What was counted for hold() when the partition began.

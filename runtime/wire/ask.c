@@ -29,21 +29,24 @@ void wire_get_unit(Unpack *from, Unit *is) { UNIT_FIELDS(UNPACK_NUMBER) }
 #define BATCH_FIELDS(NUMBER) \
     NUMBER(batch_rows) NUMBER(sum.sum) NUMBER(sum.numbers) NUMBER(sum.bytes)
 
-#define TABLE_FIELDS(NUMBER) NUMBER(slots) NUMBER(mask) NUMBER(least) NUMBER(span)
+#define TABLE_FIELDS(NUMBER) \
+    NUMBER(slots) NUMBER(mask) NUMBER(least) NUMBER(span) NUMBER(ranges)
 
 typedef struct WireTable {
-    uint64_t slots, mask, least, span;
+    uint64_t slots, mask, least, span, ranges;
 } WireTable;
 
 static void put_table(Text *text, const SbTable *table) {
-    WireTable wire = {(uintptr_t)table->slots, table->mask, table->least, table->span}, *is = &wire;
+    WireTable wire = {(uintptr_t)table->slots, table->mask, table->least, table->span,
+                      (uintptr_t)table->ranges}, *is = &wire;
     TABLE_FIELDS(PACK_NUMBER)
 }
 
 static SbTable get_table(Unpack *from) {
     WireTable wire = {0}, *is = &wire;
     TABLE_FIELDS(UNPACK_NUMBER)
-    return (SbTable){(const uint64_t *)(uintptr_t)is->slots, is->mask, is->least, is->span};
+    return (SbTable){(const uint64_t *)(uintptr_t)is->slots, is->mask, is->least, is->span,
+                     (const struct SbJoinRanges *)(uintptr_t)is->ranges};
 }
 
 void wire_put_ask(Text *text, const SbStage *stage, const Ask *is) {
