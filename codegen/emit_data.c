@@ -432,7 +432,10 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     const char *level = data->lowest_level;
     Parts parts = {0};
     PART(&parts, SbBreaker, kind, byte(e, (uint64_t)breaker->kind));
-    if (breaker->kind == BREAK_JOIN) PART(&parts, SbBreaker, wants, byte(e, join_wants(op)));
+    if (breaker->kind == BREAK_JOIN) {
+        PART(&parts, SbBreaker, wants, byte(e, join_wants(op)));
+        PART(&parts, SbBreaker, indexed, byte(e, plan_join_indexed(op, breaker->bound_count)));
+    }
     PART(&parts, SbBreaker, step, emit_i32(e, op->step.i));
     PART(&parts, SbBreaker, entry_bytes, emit_i32(e, (uint32_t)breaker->entry_bytes));
     PART(&parts, SbBreaker, next_offset, emit_i32(e, (uint32_t)breaker->next_offset));

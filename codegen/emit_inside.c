@@ -13,8 +13,7 @@
 #include "ir/walk.h"
 
 static bool makes_many(const Op *op) {
-    return op->kind == OP_JOIN && !join_is_nearest(op) &&
-           op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI;
+    return op->kind == OP_JOIN && !join_is_nearest(op) && !join_is_one(op);
 }
 
 // All rows that a row of an edge makes have its origin. After another edge only the number in the

@@ -281,7 +281,7 @@ static Val next_listed(Emit *e, const Frame *out, Block none) {
 // are. Goes on with the first one of these, else with `first` of the chain; at `none` if none may.
 static Val list_matches(Emit *e, const Frame *out, Pair *pair, Val table, Val first, Block none) {
     uint32_t count = out->breaker->bound_count;
-    if (!count) return first;
+    if (!plan_join_indexed(pair->op, count)) return first;
     Block indexed = emit_block(e, "indexed"), list = emit_block(e, "list"),
           end = emit_block(e, "chosen"), from = emit_here(e);
     Val ranges = emit_load_at(e, e->ptr, table, offsetof(SbTable, ranges), "ranges");
@@ -291,7 +291,7 @@ static Val list_matches(Emit *e, const Frame *out, Pair *pair, Val table, Val fi
     for (uint32_t i = 0; i < count; i++)
         emit_store_at(e, pair->bits[i], bits, sizeof(uint64_t) * i);
     Val is = emit_callv(e, "sb_join_list", e->i32, arg(e->task), arg(breaker_number(e, out)),
-                        arg(first), arg(bits));
+                        arg(first), arg(bits), arg(emit_i32(e, join_is_one(pair->op))));
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, is, emit_i32(e, 0), ""), list, end);
     emit_at(e, list);
     Val entry = next_listed(e, out, none);
@@ -503,8 +503,7 @@ static Val seek_entry(Emit *e, const Frame *out, const Pair *pair, Val entry, Bl
 // may be null.
 static Val first_match(Emit *e, const Frame *out, Pair *pair, Val table, Val first) {
     if (!pair) return first;
-    JoinKind kind = out->op->join.kind;
-    bool one = kind == JOIN_SEMI || kind == JOIN_ANTI;
+    bool one = join_is_one(out->op);
     Block some = emit_block(e, "candidates"), none = emit_block(e, "no_match"),
           end = emit_block(e, "matched");
     emit_branch(e, emit_is_nullptr(e, first), none, some);
@@ -644,8 +643,7 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
     out->breaker = breaker;
     out->load = load_joined;
     out->reloads = joined_reloads;
-    bool one_row = op->join.kind == JOIN_SEMI || op->join.kind == JOIN_ANTI;
-    if (!one_row) out->identify = frame_next_identity;
+    if (!join_is_one(op)) out->identify = frame_next_identity;
     KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
     Val all_valid = nullptr;
     for (uint32_t k = 0; k < breaker->key_count; k++) {

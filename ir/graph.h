@@ -400,6 +400,11 @@ bool        op_passes_columns(const Op *op);
 const char *source_name(const SourceOp *source);  // Its format, "range" or "inline".
 // Has a left row one match at most, the nearest?
 static inline bool join_is_nearest(const Op *op) { return !expr_is_none(op->join.seek); }
+
+// Does one match decide what becomes of a left row?
+static inline bool join_is_one(const Op *op) {
+    return op->join.kind == JOIN_SEMI || op->join.kind == JOIN_ANTI;
+}
 const char *join_kind_name(JoinKind kind);
 const char *window_kind_name(WindowKind kind);
 bool        window_kind_find(Text name, WindowKind *kind);

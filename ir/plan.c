@@ -244,6 +244,7 @@ static void say_pairs(const Planner *planner, const Op *op) {
     const Graph *graph = planner->plan->graph;
     if (expr_is_none(op->join.where) && !join_is_nearest(op)) return;
     JoinBound bounds[JOIN_BOUNDS_MAX];
+    uint32_t bound_count = plan_join_bounds(graph, op, bounds);
     bool keyed = false;
     for (uint32_t k = 0; k < op->join.key_count; k++)
         keyed |= graph_at(graph, op->join.left[k])->op != EXPR_CONST ||
@@ -252,10 +253,12 @@ static void say_pairs(const Planner *planner, const Op *op) {
     if (join_is_nearest(op))
         remark(planner->plan->remarks, op->span,
                "it seeks the nearest of %s, in steps of the order of the logarithm", rows);
-    else if (plan_join_bounds(graph, op, bounds))
+    else if (bound_count)
         remark(planner->plan->remarks, op->span,
                "its condition is judged for %s; rows side by side that are all too low or too high "
-               "are passed over, so that few are judged where right rows come in order", rows);
+               "are passed over%s", rows,
+               plan_join_indexed(op, bound_count)
+                   ? ", and where right rows come in no order an index finds those to judge" : "");
     else
         remark(planner->plan->remarks, op->span, "its condition is judged for %s", rows);
 }

@@ -294,6 +294,9 @@ void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memo
 
 // The bounds of a join, at most JOIN_BOUNDS_MAX. Returns how many.
 uint32_t plan_join_bounds(const Graph *graph, const Op *op, JoinBound *bounds);
+// Has its table an index by these bounds where right rows come in no order? By one bound blocks
+// lead to a first match as soon.
+bool plan_join_indexed(const Op *op, uint32_t bound_count);
 
 // Do both aggregates add up the same? Their options do not matter: only `end` takes them.
 bool plan_same_state(const Agg *a, const Agg *b);

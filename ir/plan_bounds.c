@@ -68,3 +68,7 @@ uint32_t plan_join_bounds(const Graph *graph, const Op *op, JoinBound *bounds) {
     if (!judged) add_condition(&to, op->join.where);
     return to.count;
 }
+
+bool plan_join_indexed(const Op *op, uint32_t bound_count) {
+    return bound_count > 1 || (bound_count == 1 && !join_is_one(op));
+}

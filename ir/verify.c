@@ -115,7 +115,7 @@ static void check_join(Verifier *verifier) {
         WANT(both && type_base(type_at(verifier, left)) == type_base(type_at(verifier, right)),
              "the sides of key %u differ in type", i);
     }
-    bool only_left = op->join.kind == JOIN_SEMI || op->join.kind == JOIN_ANTI;
+    bool only_left = join_is_one(op);
     bool right_stays = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
     WANT(!join_is_nearest(op) || !right_stays, "it keeps right rows, of which it seeks one");
     WANT(join_is_nearest(op) || expr_is_none(op->join.within), "it seeks nothing within");

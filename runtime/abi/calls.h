@@ -52,11 +52,12 @@ int32_t sb_guard_end(SbCall *call);
 // A row looks up a key with this hash in the table of the join task->asked.
 void sb_join_ask(SbTask *task, uint64_t hash);
 // Lists the right rows of the chain of `first` that may match a left row with these bits, by bound.
-// 0: the chain is gone along instead, since it has no index, or they are too many, or there is no
-// memory to list them.
-int32_t sb_join_list(SbTask *task, uint32_t breaker, const SbEntry *first, const uint64_t *bits);
-// The next row of the list, in the order of the chain. Where one match decides the order is another
-// one. nullptr: there is none.
+// `one`: one match decides. 0: the chain is gone along instead, since it has no index, or they are
+// too many, or there is no memory to list them.
+int32_t sb_join_list(SbTask *task, uint32_t breaker, const SbEntry *first, const uint64_t *bits,
+                     int32_t one);
+// The next row of the list, in the order of the chain; in another one where one match decides.
+// nullptr: there is none.
 const SbEntry *sb_join_listed(SbTask *task, uint32_t breaker);
 // What comes after `entry`, the last of a chain that is cut. The entry lives until the next call
 // for this join. nullptr: the chain ends.

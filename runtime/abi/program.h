@@ -129,6 +129,7 @@ typedef struct SbWindow {
 typedef struct SbBreaker {
     uint8_t  kind;
     uint8_t  wants;            // JOIN: SbJoinWants
+    uint8_t  indexed;          // JOIN: its table may have an index by its bounds.
     uint32_t step;
     uint32_t entry_bytes;
     uint32_t next_offset;      // JOIN: const SbEntry * in the entry.

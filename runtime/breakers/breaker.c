@@ -102,18 +102,14 @@ static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, s
 
 // Other processes may read it, where the account has an arena. nullptr: no memory.
 static void *shared_alloc(SbBreakerState *breaker, int64_t bytes) {
-    SbMemory *memory = breaker->memory;
-    void *block = sb_memory_shares(memory) ? sb_memory_take_shared(memory, bytes)
-                                           : sb_memory_pages(memory, bytes);
+    void *block = sb_memory_pages_shared(breaker->memory, bytes);
     breaker->charged += block ? bytes : 0;
     return block;
 }
 
 static void shared_free(SbBreakerState *breaker, void *block, int64_t bytes) {
-    SbMemory *memory = breaker->memory;
     if (!block) return;
-    if (sb_memory_shares(memory)) sb_memory_give_shared(memory, block, bytes);
-    else sb_memory_free(memory, block, bytes);
+    sb_memory_free_shared(breaker->memory, block, bytes);
     breaker->charged -= bytes;
 }
 

@@ -70,17 +70,28 @@ static uint32_t pass_row(const SbBreaker *what, Course *course, const SbEntry *e
     return mixed;
 }
 
-// Jumps find the next row by one bound in any order, and by all of them where one comes in order.
+// The next row to look at: of a long chain some are left out.
+static const SbEntry *look_on(const SbBreaker *what, const SbEntry *entry, bool sparse) {
+    enum { OUT_MAX = 15 };
+    const SbJump *jump = join_jump_of(what, entry);
+    uint64_t rows = jump->rest - join_jump_of(what, jump->to)->rest;
+    return sparse && rows > 0 && rows <= OUT_MAX ? jump->to : join_next_of(what, entry);
+}
+
+// Where rows come in order by one bound, jumps along the chain pass over all that cannot match.
 static bool gains(const SbBreaker *what, const SbEntry *first) {
+    enum { SPARSE_MIN = 4096 };
     Course course = {0};
     uint32_t mixed = 0;
+    bool sparse = join_jump_of(what, first)->rest >= SPARSE_MIN;
     what->bounds(first, course.before);
-    for (const SbEntry *at = first; at && mixed < what->bound_count; at = join_next_of(what, at))
+    for (const SbEntry *at = first; at && mixed < what->bound_count;
+         at = look_on(what, at, sparse))
         mixed = pass_row(what, &course, at);
     bool ordered = false;
     for (uint32_t i = 0; i < what->bound_count; i++)
         ordered |= (course.rises[i] > RUNS_MAX) != (course.falls[i] > RUNS_MAX);
-    return mixed > 1 && !ordered;
+    return mixed > 0 && !ordered;
 }
 
 static void find_chains(void *arg, uint32_t part, uint32_t thread) {
@@ -141,7 +152,7 @@ static bool lay_out(Ranging *is) {
     int64_t bytes = (int64_t)sizeof *is->made + count * (int64_t)sizeof(RangeChain) +
                     words * (int64_t)sizeof(uint64_t) + places * (int64_t)sizeof(uint32_t);
     bool fits = sb_memory_has(is->memory, bytes + 2 * longest * (int64_t)sizeof(SbSortItem));
-    SbJoinRanges *made = fits ? sb_memory_take_shared(is->memory, bytes) : nullptr;
+    SbJoinRanges *made = fits ? sb_memory_pages_shared(is->memory, bytes) : nullptr;
     if (!made) return false;
     *made = (SbJoinRanges){bytes, (uint64_t)places - 1, (RangeChain *)(made + 1), nullptr};
     uint64_t *at = (uint64_t *)(made->chains + count);
@@ -233,7 +244,7 @@ SbJoinRanges *sb_join_ranges_make(const SbJoinBuild *build, SbMemory *memory,
                                   SbParallel *parallel) {
     Ranging is = {.build = build, .memory = memory,
                   .parts = parallel->threads * PARTS_PER_THREAD};
-    if (build->what->bound_count < 2 || build->count < ROWS_MIN) return nullptr;
+    if (!build->what->indexed || build->count < ROWS_MIN) return nullptr;
     is.firsts = calloc((size_t)(build->count / ROWS_MIN), sizeof *is.firsts);
     is.rooms = calloc(parallel->threads, sizeof *is.rooms);
     if (is.firsts && is.rooms) parallel->each(parallel, is.parts, find_chains, &is);
@@ -245,7 +256,7 @@ SbJoinRanges *sb_join_ranges_make(const SbJoinBuild *build, SbMemory *memory,
 }
 
 void sb_join_ranges_close(SbJoinRanges *ranges, SbMemory *memory) {
-    if (ranges) sb_memory_give_shared(memory, ranges, ranges->bytes);
+    if (ranges) sb_memory_free_shared(memory, ranges, ranges->bytes);
 }
 
 // ---- searching ----------------------------------------------------------------------------------
@@ -276,6 +287,10 @@ bool sb_range_search(const SbTable *table, const SbEntry *first, const uint64_t 
 }
 
 int64_t sb_range_rows(const SbRangeSearch *search) { return search->chain->count; }
+
+int64_t sb_range_least(const SbRangeSearch *search) {
+    return search->chain->bound_count == 1 ? search->end - search->at : 0;
+}
 
 // May a row pass that the word stands for?
 static bool passes(const SbRangeSearch *search, uint32_t level, int64_t word) {

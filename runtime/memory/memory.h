@@ -89,6 +89,17 @@ static inline bool sb_memory_shares(const SbMemory *memory) {
     return memory->whole ? memory->whole->arena : memory->arena;
 }
 
+// Pages that other processes may read, of the arena of the account if there is one: then they are
+// not zeroed.
+static inline void *sb_memory_pages_shared(SbMemory *memory, int64_t bytes) {
+    return sb_memory_shares(memory) ? sb_memory_take_shared(memory, bytes)
+                                    : sb_memory_pages(memory, bytes);
+}
+static inline void sb_memory_free_shared(SbMemory *memory, void *pages, int64_t bytes) {
+    if (pages && sb_memory_shares(memory)) sb_memory_give_shared(memory, pages, bytes);
+    else sb_memory_free(memory, pages, bytes);
+}
+
 // ---- blocks ---------------------------------------------------------------------------------
 
 // From now on the account keeps some blocks that are given back, so that who takes them next gets

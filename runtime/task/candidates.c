@@ -57,6 +57,7 @@ static bool grow(const SbTaskState *state, Candidates *list) {
 // less. False: they are too many, or there is no memory.
 static bool list_all(const SbTaskState *state, Candidates *list, const SbBreaker *what) {
     int64_t most = sb_range_rows(&list->search) / ROWS_SHARE;
+    if (sb_range_least(&list->search) > most) return false;
     for (int64_t wanted, got = 0;; list->count += got) {
         if (list->count == list->room && !grow(state, list)) return false;
         wanted = list->room - list->count;
@@ -74,7 +75,8 @@ static bool list_all(const SbTaskState *state, Candidates *list, const SbBreaker
     return true;
 }
 
-int32_t sb_join_list(SbTask *task, uint32_t breaker, const SbEntry *first, const uint64_t *bits) {
+int32_t sb_join_list(SbTask *task, uint32_t breaker, const SbEntry *first, const uint64_t *bits,
+                     int32_t one) {
     SbTaskState *state = task->state;
     const SbJob *job = state->setup->job;
     if (!state->candidates)
@@ -82,7 +84,7 @@ int32_t sb_join_list(SbTask *task, uint32_t breaker, const SbEntry *first, const
     if (!state->candidates) return false;
     Candidates *list = &state->candidates[breaker];
     list->count = list->at = 0;
-    list->few = job->breakers[breaker].wants == SB_JOIN_ONE;
+    list->few = one;
     if (!sb_range_search(task->tables[breaker], first, bits, &list->search)) return false;
     if (list->few) return list->room > 0 || grow(state, list);
     if (list_all(state, list, &job->breakers[breaker])) return true;

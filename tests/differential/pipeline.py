@@ -61,6 +61,7 @@ class Maker:
         self.params, self.functions, self.batches = [], [], []
         self.large = max(most for _, most in sizes) > 200
         self.huge = max(most for _, most in sizes) > 5000
+        self.ranged = False
         self.fresh = 0
 
     def chance(self, share):
@@ -711,7 +712,60 @@ class Maker:
             text += f" within {distance}h" if a[1] in ("date", "timestamp", "duration") else f" within {distance}"
         return [text]
 
+    def range_column(self, kind, other):
+        """A column of `kind` in no order, now and then with nulls or NaN: its expression, and is it nullable?"""
+        most = self.pick((30, 100))
+        place = f"hash(i + {self.random.randint(0, 99)}) % {most}"
+        if other and self.chance(0.5):
+            text = f"{other} + {self.pick(('1', '4'))}{'.5' if kind[0] == 'f' else 'h' if kind in kinds.TIMES else ''}"
+        elif kind in kinds.TIMES:
+            text = f"{kind}(\"2024-01-01\") + 1h * i64({place})" if kind != "duration" else f"1h * i64({place})"
+        elif kind in ("f32", "f64"):
+            text = f"{kind}(i64({place})) / 4.0"
+        else:
+            text = f"{kind}({place})"
+        odd = self.pick(("", "", "null", "f64(\"nan\")" if kind == "f64" else ""))
+        return f"if i % 9 == 4 then {odd} else {text}" if odd else text, odd == "null"
+
+    def ranges(self, flow):
+        """Right rows in no order of their bounds, more than an index needs, and what has to hold of a pair of rows."""
+        near = ("i64", "i64", "i32", "u8", "f64", "timestamp", "duration")
+        lefts = [(named(n), k) for n, k, _ in flow.columns if k in near]
+        if not lefts or self.huge or self.ranged:
+            return None
+        self.ranged = True  # Matches are many: one such join is enough.
+        left, kind = self.pick(lefts)
+        begin, end, key, number = (self.name("y") for _ in range(4))
+        text, null = self.range_column(kind, None)
+        steps, right = [f"{begin} = {text}"], [(begin, kind, null)]
+        text, null = self.range_column(kind, begin if kind in ("i64", "f64", "timestamp", "duration") and not null else None)
+        steps.append(f"{end} = {text}")
+        right += [(end, kind, null), (key, "i64", False), (number, "i64", False)]
+        steps += [f"{key} = i % 2", f"{number} = i"]
+        if kind[0] in "iu" and self.chance(0.6):
+            left = f"{left} % 90"
+        on = [f"{left} {self.pick(('>=', '>'))} {begin}", f"{left} {self.pick(('<=', '<'))} {end}"]
+        if not self.large:
+            on = self.pick((on, on, on, on[:1], on[1:]))
+        on += self.pick(([], [], [f"{number} % 3 != 1"], [f"{left} != {end}"]))
+        names = ", ".join(n for n, _, _ in right)
+        count = 160 if self.large else self.random.randint(100, 400)
+        return f"(range({count}) | derive {', '.join(steps)} | select {names})", right, on, key
+
+    def range_join(self, flow):
+        found = self.ranges(flow)
+        if not found:
+            return None
+        text, right, on, key = found
+        wholes = [named(n) for n, k, _ in flow.columns if k == "i64"]
+        if wholes and self.chance(0.4):
+            on = [f"{self.pick(wholes)} % 2 == {key}", *on]
+        side = self.pick(("", "left ", "right ", "full ", "semi ", "anti "))
+        return self.joined(flow, side, text, right, on)
+
     def join(self, flow):
+        if self.chance(0.25):
+            return self.range_join(flow)
         found = self.other()
         if not found:
             return None
@@ -723,7 +777,6 @@ class Maker:
             return None
         keys = self.random.sample(pairs, 1 if self.chance(0.8) else min(2, len(pairs)))
         side = self.pick(("", "left ", "right ", "full ", "semi ", "anti "))
-        left = flow.columns
         on = [f"{self.side_key(named(a[0]), a)} == {self.side_key(b[0], b)}" for a, b in keys]
         if self.chance(0.4):
             on = on if self.chance(0.8) else []
@@ -731,6 +784,10 @@ class Maker:
         if self.chance(0.35) and side not in ("right ", "full "):
             on = on if self.chance(0.8) else []
             on = on + self.asof(flow, right) or on or ["true"]
+        return self.joined(flow, side, text, right, on)
+
+    def joined(self, flow, side, text, right, on):
+        left = flow.columns
         if side in ("right ", "full "):
             left = [(n, k, True) for n, k, _ in left]
         if side in ("left ", "full "):
