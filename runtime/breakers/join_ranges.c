@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    ROWS_MIN = 128,      // Of a key with fewer rows all are judged as soon.
+    ROWS_MIN = 32,       // Of a key with fewer rows all are judged as soon.
     RUNS_MAX = 8,        // So few ascents or descents: jumps along the chain are as quick.
     WIDTH_BITS = 4,      // A word stands for 16 of the level below.
     LEVELS_MAX = 12,     // More than 48 bits of addresses leave room for.
@@ -15,8 +15,8 @@ enum {
 
 typedef struct RangeChain {
     const SbEntry  *first;     // Of the chain.
-    const SbEntry **rows;      // By the bits of the first bound, descending.
-    uint64_t *bits;            // Those bits, by row.
+    SbSortItem *rows;          // By the bits of the first bound, descending. A key is those bits,
+                               // inverted.
     uint64_t *most;            // By further bound, by level: the bits of rows, then the greatest of
                                // each 16 of the level below.
     int64_t   count;           // 0: there was no memory to sort them.
@@ -35,9 +35,9 @@ struct SbJoinRanges {
 
 // ---- which chains -------------------------------------------------------------------------------
 
-// Where a thread sorts.
+// What a thread sorts with.
 typedef struct Room {
-    SbSortItem *items;
+    SbSortItem *spare;
     int64_t     count;
 } Room;
 
@@ -151,7 +151,7 @@ static bool lay_out(Ranging *is) {
     }
     int64_t bytes = (int64_t)sizeof *is->made + count * (int64_t)sizeof(RangeChain) +
                     words * (int64_t)sizeof(uint64_t) + places * (int64_t)sizeof(uint32_t);
-    bool fits = sb_memory_has(is->memory, bytes + 2 * longest * (int64_t)sizeof(SbSortItem));
+    bool fits = sb_memory_has(is->memory, bytes + longest * (int64_t)sizeof(SbSortItem));
     SbJoinRanges *made = fits ? sb_memory_pages_shared(is->memory, bytes) : nullptr;
     if (!made) return false;
     *made = (SbJoinRanges){bytes, (uint64_t)places - 1, (RangeChain *)(made + 1), nullptr};
@@ -161,8 +161,7 @@ static bool lay_out(Ranging *is) {
     for (int64_t i = 0; i < count; i++) {
         RangeChain *chain = &made->chains[i];
         *chain = chain_of(is->build->what, is->firsts[i]);
-        chain->rows = (const SbEntry **)at;
-        chain->bits = at + chain->count;
+        chain->rows = (SbSortItem *)at;
         chain->most = at + 2 * chain->count;
         at += words_of(chain);
         note_chain(made, (uint32_t)i);
@@ -171,40 +170,31 @@ static bool lay_out(Ranging *is) {
     return true;
 }
 
-// Room of the thread for so many items and as many spare ones. nullptr: no memory.
-static SbSortItem *room_for(const Ranging *is, uint32_t thread, int64_t count) {
-    enum { ITEMS = 2 };
-    Room *room = &is->rooms[thread];
-    if (room->count >= count) return room->items;
-    sb_memory_free(is->memory, room->items,
-                   ITEMS * room->count * (int64_t)sizeof *room->items);
-    room->items = sb_memory_pages(is->memory, ITEMS * count * (int64_t)sizeof *room->items);
-    room->count = room->items ? count : 0;
-    return room->items;
+static void close_room(const Ranging *is, Room *room) {
+    sb_memory_free(is->memory, room->spare, room->count * (int64_t)sizeof *room->spare);
+    *room = (Room){0};
 }
 
-static void close_rooms(const Ranging *is, uint32_t threads) {
-    for (uint32_t t = 0; t < threads && is->rooms; t++) {
-        int64_t bytes = 2 * is->rooms[t].count * (int64_t)sizeof(SbSortItem);
-        sb_memory_free(is->memory, is->rooms[t].items, bytes);
-    }
-    free(is->rooms);
+// Room of the thread for so many items. nullptr: no memory.
+static SbSortItem *room_for(const Ranging *is, uint32_t thread, int64_t count) {
+    Room *room = &is->rooms[thread];
+    if (room->count >= count) return room->spare;
+    close_room(is, room);
+    room->spare = sb_memory_pages(is->memory, count * (int64_t)sizeof *room->spare);
+    room->count = room->spare ? count : 0;
+    return room->spare;
 }
 
 // ---- filling ------------------------------------------------------------------------------------
 
-static void sort_rows(const RangeChain *chain, const SbBreaker *what, SbSortItem *items) {
+static void sort_rows(const RangeChain *chain, const SbBreaker *what, SbSortItem *spare) {
     uint64_t bits[SB_BOUNDS_MAX];
     int64_t count = 0;
     for (const SbEntry *at = chain->first; at; at = join_next_of(what, at)) {
         what->bounds(at, bits);
-        items[count++] = (SbSortItem){~bits[0], at};
+        chain->rows[count++] = (SbSortItem){~bits[0], at};
     }
-    sort_by_word(items, items + count, count, UINT64_MAX);
-    for (int64_t i = 0; i < count; i++) {
-        chain->rows[i] = items[i].entry;
-        chain->bits[i] = ~items[i].key;
-    }
+    sort_by_word(chain->rows, spare, count, UINT64_MAX);
 }
 
 static void fill_level(const RangeChain *chain, uint64_t *most, uint32_t level) {
@@ -222,16 +212,16 @@ static void fill_chain(void *arg, uint32_t number, uint32_t thread) {
     const Ranging *is = arg;
     const SbBreaker *what = is->build->what;
     RangeChain *chain = &is->made->chains[number];
-    SbSortItem *items = room_for(is, thread, chain->count);
-    if (!items) {
+    SbSortItem *spare = room_for(is, thread, chain->count);
+    if (!spare) {
         chain->count = 0;
         return;
     }
-    sort_rows(chain, what, items);
+    sort_rows(chain, what, spare);
     if (chain->bound_count == 1) return;
     for (int64_t i = 0; i < chain->count; i++) {
         uint64_t bits[SB_BOUNDS_MAX];
-        what->bounds(chain->rows[i], bits);
+        what->bounds(chain->rows[i].entry, bits);
         for (uint32_t b = 1; b < chain->bound_count; b++)
             chain->most[(b - 1) * chain->most_words + i] = bits[b];
     }
@@ -250,7 +240,8 @@ SbJoinRanges *sb_join_ranges_make(const SbJoinBuild *build, SbMemory *memory,
     if (is.firsts && is.rooms) parallel->each(parallel, is.parts, find_chains, &is);
     if (is.chain_count > 0 && is.chain_count < UINT32_MAX && lay_out(&is))
         parallel->each(parallel, (uint32_t)is.chain_count, fill_chain, &is);
-    close_rooms(&is, parallel->threads);
+    for (uint32_t t = 0; t < parallel->threads && is.rooms; t++) close_room(&is, &is.rooms[t]);
+    free(is.rooms);
     free(is.firsts);
     return is.made;
 }
@@ -278,7 +269,7 @@ bool sb_range_search(const SbTable *table, const SbEntry *first, const uint64_t 
     int64_t low = 0, high = chain->count;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (chain->bits[middle] >= bits[0]) low = middle + 1;
+        if (chain->rows[middle].key <= ~bits[0]) low = middle + 1;
         else high = middle;
     }
     search->at = 0;
@@ -326,6 +317,6 @@ int64_t sb_range_next(SbRangeSearch *search, SbSortItem *items, int64_t most) {
     const RangeChain *chain = search->chain;
     int64_t count = 0;
     while (count < most && (search->at = next_row(search, search->at)) < search->end)
-        items[count++].entry = chain->rows[search->at++];
+        items[count++].entry = chain->rows[search->at++].entry;
     return count;
 }

@@ -8,7 +8,8 @@ enum {
     FEW = 16,            // So many are listed at a time where one match decides.
     ROOM_MIN = 64,
     ROOM_KEPT = 1024,    // A longer list is not kept for the next unit.
-    ROWS_SHARE = 8,      // The most that are listed are such a part of the rows.
+    ROWS_SHARE = 8,      // The most that are listed are such a part of the rows,
+    ROWS_LEAST = 16,     // or as many.
 };
 
 static int64_t bytes_of(int64_t room) {
@@ -57,6 +58,7 @@ static bool grow(const SbTaskState *state, Candidates *list) {
 // less. False: they are too many, or there is no memory.
 static bool list_all(const SbTaskState *state, Candidates *list, const SbBreaker *what) {
     int64_t most = sb_range_rows(&list->search) / ROWS_SHARE;
+    if (most < ROWS_LEAST) most = ROWS_LEAST;
     if (sb_range_least(&list->search) > most) return false;
     for (int64_t wanted, got = 0;; list->count += got) {
         if (list->count == list->room && !grow(state, list)) return false;
