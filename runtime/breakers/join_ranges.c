@@ -279,10 +279,6 @@ bool sb_range_search(const SbTable *table, const SbEntry *first, const uint64_t 
 
 int64_t sb_range_rows(const SbRangeSearch *search) { return search->chain->count; }
 
-int64_t sb_range_least(const SbRangeSearch *search) {
-    return search->chain->bound_count == 1 ? search->end - search->at : 0;
-}
-
 // May a row pass that the word stands for?
 static bool passes(const SbRangeSearch *search, uint32_t level, int64_t word) {
     const RangeChain *chain = search->chain;
@@ -311,6 +307,14 @@ static int64_t next_row(const SbRangeSearch *search, int64_t at) {
         at = (word + 1) << (WIDTH_BITS * level);
     }
     return search->end;
+}
+
+int64_t sb_range_guess(const SbRangeSearch *search) {
+    enum { LOOKS = 64 };
+    int64_t rows = search->end - search->at, passed = 0;
+    if (search->chain->bound_count == 1 || rows == 0) return rows;
+    for (int64_t i = 0; i < LOOKS; i++) passed += passes(search, 0, search->at + rows * i / LOOKS);
+    return rows * passed / LOOKS;
 }
 
 int64_t sb_range_next(SbRangeSearch *search, SbSortItem *items, int64_t most) {

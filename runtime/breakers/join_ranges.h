@@ -37,9 +37,10 @@ bool sb_range_search(const SbTable *table, const SbEntry *first, const uint64_t 
 // The next rows that pass all bounds, at most `most`, in the order of the index; keys of items stay
 // as they are. Fewer: there are no more.
 int64_t sb_range_next(SbRangeSearch *search, SbSortItem *items, int64_t most);
-// How many rows the key has, and how many of those that are left pass all bounds at least, as far
-// as can be said at once.
+// How many rows the key has.
 int64_t sb_range_rows(const SbRangeSearch *search);
-int64_t sb_range_least(const SbRangeSearch *search);
+// About how many of those that are left pass all bounds, after a look at some. Of one bound: just
+// as many.
+int64_t sb_range_guess(const SbRangeSearch *search);
 
 #endif

@@ -59,15 +59,13 @@ static bool grow(const SbTaskState *state, Candidates *list) {
 static bool list_all(const SbTaskState *state, Candidates *list, const SbBreaker *what) {
     int64_t most = sb_range_rows(&list->search) / ROWS_SHARE;
     if (most < ROWS_LEAST) most = ROWS_LEAST;
-    if (sb_range_least(&list->search) > most) return false;
-    for (int64_t wanted, got = 0;; list->count += got) {
+    for (int64_t wanted = 0, got = 0; got == wanted; list->count += got) {
         if (list->count == list->room && !grow(state, list)) return false;
-        wanted = list->room - list->count;
+        wanted = list->count ? list->room - list->count : ROOM_MIN;
         got = sb_range_next(&list->search, list->items + list->count, wanted);
         if (list->count + got > most) return false;
-        if (got == wanted) continue;
-        list->count += got;
-        break;
+        bool goes_on = got == wanted && list->count == 0;
+        if (goes_on && got + sb_range_guess(&list->search) > most) return false;
     }
     for (int64_t i = 0; i < list->count; i++) {
         SbSortItem *item = &list->items[i];
