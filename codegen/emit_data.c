@@ -258,6 +258,7 @@ static Val sink_constant(Emit *e, OpId id) {
     part_add_text(e, &parts, offsetof(SbSink, shape), op->sink.shape);
     PART(&parts, SbSink, quote, byte(e, (uint8_t)op->sink.options.csv.quote));
     PART(&parts, SbSink, apart, byte(e, op->sink.options.apart));
+    PART(&parts, SbSink, append, byte(e, op->sink.options.append));
     PART(&parts, SbSink, columns, sink_fields(e, &op->sink));
     PART(&parts, SbSink, column_count, emit_i32(e, op->sink.column_count));
     return parts_struct(e, &parts, sizeof(SbSink));
@@ -640,6 +641,7 @@ void emit_job_data(Emit *e, const JobData *data) {
     PART(&parts, SbJob, resource_count, emit_i32(e, (uint32_t)plan->resource_count));
     bool csv = format_info(graph->rejects.format)->records == FORMAT_RECORDS_CSV;
     PART(&parts, SbJob, rejects_form, byte(e, csv ? SB_RECORDS_CSV : SB_RECORDS_JSONL));
+    PART(&parts, SbJob, rejects_append, byte(e, graph->rejects.append));
     PART(&parts, SbJob, python, job_python(e));  // Of the stages above.
     PART(&parts, SbJob, word_count, emit_i32(e, word_columns_of_all(e)));
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");

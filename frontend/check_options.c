@@ -67,7 +67,7 @@ static const struct {
     {"bytes", FORMAT_OPTION_BYTES},         {"files", FORMAT_OPTION_FILES},
     {"encoding", FORMAT_OPTION_ENCODING},   {"skip", FORMAT_OPTION_SKIP},
     {"missing", FORMAT_OPTION_MISSING},     {"thousands", FORMAT_OPTION_THOUSANDS},
-    {"stacked", FORMAT_OPTION_STACKED},
+    {"stacked", FORMAT_OPTION_STACKED},     {"append", FORMAT_OPTION_APPEND},
 };
 
 typedef struct OptionCheck {
@@ -208,6 +208,10 @@ static void set_option(OptionCheck *check, FormatOption id, const AstArg *arg) {
         if (constant_option(check, arg, kind_type(check->checker, TYPE_BOOL), &value))
             file->apart = value.i == 0;
         break;
+    case FORMAT_OPTION_APPEND:
+        if (constant_option(check, arg, kind_type(check->checker, TYPE_BOOL), &value))
+            file->append = value.i != 0;
+        break;
     case FORMAT_OPTION_ROW_MAX:
         file->row_max = count_option(check, arg, "a number of bytes above zero", "16MiB");
         break;
@@ -253,7 +257,10 @@ static const char *foreign_option(Text name) {
         {" union_by_name missing_columns allow_missing_columns ", "write missing = null"},
         {" nrows n_rows limit ", "leave rows out by a step: | limit 100"},
         {" schema dtype dtypes columns types ", "declare them: read csv(...) as {a: i64, b: str?}"},
-        {" mode overwrite ", "give the job --overwrite"},
+        {" mode ", "write append = true, or give the job --overwrite"},
+        {" overwrite if_exists exist_ok ", "give the job --overwrite"},
+        {" append ", "rows are appended to csv, jsonl and text by `write`; of other formats give "
+                     "each run a file of its own"},
     };
     char word[40];
     snprintf(word, sizeof word, " %.*s ", TEXT_ARG(name));

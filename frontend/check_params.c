@@ -129,6 +129,7 @@ void check_rejects(Checker *checker, const AstStmt *stmt) {
     rejects->path = use.path;
     if (!good) return;
     rejects->format = use.format;
+    rejects->append = use.options.append;
     note_sink_path(checker, &use, stmt->span);
     const FormatInfo *info = format_info(use.format);
     if (info->records != FORMAT_RECORDS_NONE && use.name == &info->names[0]) return;

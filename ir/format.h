@@ -47,6 +47,7 @@ typedef enum FormatOption : unsigned {
     FORMAT_OPTION_THOUSANDS = 1u << 12,
     FORMAT_OPTION_MISSING = 1u << 13,
     FORMAT_OPTION_STACKED = 1u << 14,
+    FORMAT_OPTION_APPEND = 1u << 15,
 } FormatOption;
 
 // How rows come into a stage.

@@ -70,6 +70,7 @@ typedef struct FileOptions {
     ExprId     bytes;        // Sinks: the bytes of a part, i64.
     ExprId     files;        // Sinks: the most files of an output by key, i64.
     bool       apart;        // Sinks of npy: each file is the array of one row (stacked = false).
+    bool       append;       // Sinks: rows come after those that the file has.
 } FileOptions;
 
 enum : int64_t { SINK_FILES_MAX = 10'000 };  // Of an output by key that says nothing of it.
@@ -336,6 +337,7 @@ typedef struct RejectsSink {
     bool   present;
     Format format;       // One that has a form for records.
     ExprId path;         // str over parameters. EXPR_NONE: no rejects are written.
+    bool   append;       // Records come after those that the file has.
     bool   has_rows, has_share;
     ExprId limit_rows;   // i64
     ExprId limit_share;  // f64, 0..1

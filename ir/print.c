@@ -300,6 +300,7 @@ static void print_options(Printer *to, const FileOptions *options) {
     print_use_line(to, "bytes", options->bytes);
     print_use_line(to, "files", options->files);
     if (options->apart) text_buf_add(to->buf, TEXT("    apart\n"));
+    if (options->append) text_buf_add(to->buf, TEXT("    append\n"));
 }
 
 static const Type *row_type(const Graph *graph, const SourceOp *source) {
@@ -563,6 +564,7 @@ static void print_rejects(Printer *to, const RejectsSink *rejects) {
     number(to, rejects->limit_share);
     print_nodes(to);
     print_use_line(to, "path", rejects->path);
+    if (rejects->append) text_buf_add(to->buf, TEXT("    append\n"));
     if (rejects->has_rows) print_use_line(to, "rows", rejects->limit_rows);
     if (rejects->has_share) print_use_line(to, "share", rejects->limit_share);
     block_end(to);

@@ -174,6 +174,7 @@ static bool read_option(Block *block, FileOptions *options) {
     else if (reader_accept(reader, "bytes")) options->bytes = read_use(block);
     else if (reader_accept(reader, "files")) options->files = read_use(block);
     else if (reader_accept(reader, "apart")) options->apart = true;
+    else if (reader_accept(reader, "append")) options->append = true;
     else return false;
     return true;
 }
@@ -601,6 +602,8 @@ static void read_rejects(Reader *reader, Graph *graph) {
     Block block = block_begin(reader, graph);
     read_nodes(&block);
     if (use_line(&block, "path", &rejects->path)) reader_line_end(reader);
+    rejects->append = reader_accept(reader, "append");
+    if (rejects->append) reader_line_end(reader);
     rejects->has_rows = use_line(&block, "rows", &rejects->limit_rows);
     if (rejects->has_rows) reader_line_end(reader);
     rejects->has_share = use_line(&block, "share", &rejects->limit_share);

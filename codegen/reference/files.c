@@ -239,6 +239,16 @@ static void decode_all(Job *job, SbStr encoding, const Bytes *in, Bytes *out) {
     iconv_close(with);
 }
 
+bool file_bytes(Job *job, Text path, Text *bytes) {
+    Bytes raw = {0};
+    bool good = read_all(job, path, &raw);
+    char *copy = arena_alloc(job->arena, raw.len + 1, 1);
+    if (raw.len) memcpy(copy, raw.at, raw.len);
+    *bytes = (Text){copy, raw.len};
+    free(raw.at);
+    return good;
+}
+
 bool file_load(Job *job, Text path, Text encoding, Text *text) {
     Bytes raw = {0}, plain = {0};
     if (!read_all(job, path, &raw)) return false;

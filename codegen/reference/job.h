@@ -210,6 +210,8 @@ bool line_print(Job *job, const Op *op, const Row *row, TextBuf *buf, int32_t *s
 bool paths_find(Job *job, const Type *type, const Value *value, Text **paths, size_t *count);
 // The whole text of a file, decompressed; false after failing the job.
 bool file_load(Job *job, Text path, Text encoding, Text *text);             // files.c
+// Its bytes as they are.
+bool file_bytes(Job *job, Text path, Text *bytes);                          // files.c
 bool file_ends(Text path, const char *suffix);                                 // files.c
 // Does the name say that the file is compressed?
 bool file_is_packed(Text path);

@@ -324,8 +324,6 @@ static void print_csv(const Job *job, TextBuf *buf, const Reject *reject) {
 }
 
 void rejects_print(const Job *job, TextBuf *buf, bool csv) {
-    if (csv)
-        text_buf_add(buf, TEXT("step,source,line,offset,length,code,message,raw\n"));
     for (size_t i = 0; i < job->reject_count; i++) {
         if (csv) print_csv(job, buf, &job->rejects[i]);
         else print_json(job, buf, &job->rejects[i]);

@@ -11,10 +11,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { PART_BYTES = 256 << 20 };
+enum { PART_BYTES = 256 << 20, SHOWN_MAX = 200 };
 
 // A file to be: a sink has one, or as many as its parts. By key it has those of each key.
 typedef struct Part {
+    Text    base;    // Appending: what the file has, which stands in front.
+    bool    open;    // The last line of the base has no end.
     TextBuf text;
     int64_t lines;
     Text    path;
@@ -57,6 +59,75 @@ static Text part_path(Job *job, const Sink *sink, const Part *part, const char *
     return text_format(job->arena, "%.*spart-%05zu.%s", TEXT_ARG(path), part->number, extension);
 }
 
+// ---- files that have rows already --------------------------------------------------------------
+
+static Text without_mark(Text text) {
+    bool marked = text_starts(text, TEXT("\xEF\xBB\xBF"));
+    return marked ? (Text){text.at + 3, text.len - 3} : text;
+}
+
+static Text first_line(Text text) {
+    size_t len = 0;
+    while (len < text.len && text.at[len] != '\n') len++;
+    if (len && len < text.len && text.at[len - 1] == '\r') len--;
+    return (Text){text.at, len};
+}
+
+static bool begins_with(Text text, Text header) {
+    Text bare = {header.at, header.len - 1}, crlf = {"\r\n", 2};
+    if (!text_starts(text, bare)) return false;
+    Text rest = {text.at + bare.len, text.len - bare.len};
+    return !rest.len || rest.at[0] == '\n' || text_starts(rest, crlf);
+}
+
+// The text of the file that rows are appended to, and its bytes. False: there is none, or the job
+// has failed.
+static bool base_load(Job *job, Text path, Text header, Text *bytes, Text *text) {
+    struct stat st;
+    const char *name = text_c(job->arena, path);
+    if (job->exit_code || text_is(path, "-") || lstat(name, &st) != 0) return false;
+    if (!S_ISREG(st.st_mode)) job_fail(job, JOB_APPEND_PATH, "'%s' is no plain file", name);
+    if (job->exit_code || !file_bytes(job, path, bytes) || !bytes->len) return false;
+    if (!file_load(job, path, (Text){0}, text)) return false;
+    size_t shown = text->len < header.len + SHOWN_MAX ? text->len : header.len + SHOWN_MAX;
+    Text has = without_mark((Text){text->at, shown});
+    if (header.len && text->len && !begins_with(without_mark(*text), header))
+        job_fail(job, JOB_APPEND_HEADER,
+                 "'%s' begins with '%.*s', and the job writes rows of '%.*s'", name,
+                 TEXT_ARG(first_line(has)), TEXT_ARG(first_line(header)));
+    return !job->exit_code;
+}
+
+static void base_check(Job *job, Text path, Text header) {
+    Text bytes, text;
+    if (!is_folder_path(path)) {
+        base_load(job, path, header, &bytes, &text);
+        return;
+    }
+    job_fail(job, JOB_APPEND_PATH, "'%.*s' is a folder of parts, to which nothing is appended",
+             TEXT_ARG(path));
+    job_fix(job, "name a file, or give each run a folder of its own");
+}
+
+// What the rows of a part stand after: the header, or the base.
+static void part_begin(Job *job, Part *part, Text header, bool append) {
+    Text text = {0};
+    bool any = append && base_load(job, part->path, header, &part->base, &text) && text.len;
+    part->open = any && text.at[text.len - 1] != '\n';
+    if (!any) text_buf_add(&part->text, header);
+}
+
+static Text header_of(Job *job, const Op *op) {
+    TextBuf header = {0};
+    const FormatReference *format = format_reference(op->sink.format);
+    if (format->header) format->header(&header, op);
+    Text copy = {text_c(job->arena, text_buf_view(&header)), header.len};
+    text_buf_free(&header);
+    return copy;
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
 static Part *part_new(Job *job, const Node *node, Sink *sink, Text key) {
     Part part = {.key = key};
     const FormatReference *format = format_reference(node->op->sink.format);
@@ -68,10 +139,10 @@ static Part *part_new(Job *job, const Node *node, Sink *sink, Text key) {
         job_fail(job, JOB_TOO_MANY_FILES, "'%.*s' makes more than %lld files: '%.*s%.*s' is one "
                  "more", TEXT_ARG(sink->path), (long long)sink->files_max, TEXT_ARG(sink->front),
                  TEXT_ARG(key));
-    else if (sink->by_key && !job->options.overwrite &&
+    else if (sink->by_key && !job->options.overwrite && !node->op->sink.options.append &&
              stat(text_c(job->arena, part.path), &st) == 0)
         job_fail(job, JOB_OUTPUT_EXISTS, "'%.*s' exists", TEXT_ARG(part.path));
-    if (format->header) format->header(&part.text, node->op);
+    part_begin(job, &part, header_of(job, node->op), node->op->sink.options.append);
     arena_push(job->arena, sink->parts, sink->part_count, sink->part_cap, part);
     return &sink->parts[sink->part_count - 1];
 }
@@ -167,6 +238,16 @@ static Text rejects_path(Job *job) {
     return value.text;
 }
 
+static bool rejects_are_csv(const Job *job) {
+    if (job->options.rejects.at) return file_ends(job->options.rejects, ".csv");
+    return format_info(job->graph->rejects.format)->records == FORMAT_RECORDS_CSV;
+}
+
+static Text rejects_header(const Job *job) {
+    return rejects_are_csv(job) ? TEXT("step,source,line,offset,length,code,message,raw\n")
+                                : (Text){0};
+}
+
 void sinks_check(Job *job) {
     Text *paths = arena_new_array(job->arena, Text, job->graph->op_count + 1);
     size_t count = 0;
@@ -176,13 +257,17 @@ void sinks_check(Job *job) {
         const Sink *sink = sink_of(job, node);
         paths[count] = sink->path;
         check_header(job, node->op, paths[count]);
-        if (!sink->by_key) check_path(job, paths[count]);
+        bool append = node->op->sink.options.append;
+        if (append && (!sink->by_key || is_folder_path(paths[count])))
+            base_check(job, paths[count], header_of(job, node->op));
+        else if (!sink->by_key) check_path(job, paths[count]);
         count++;
     }
     Text rejects = rejects_path(job);
     if (rejects.at) {
-        paths[count] = rejects;
-        check_path(job, paths[count++]);
+        paths[count++] = rejects;
+        if (job->graph->rejects.append) base_check(job, rejects, rejects_header(job));
+        else check_path(job, rejects);
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < i; k++) {
@@ -240,9 +325,14 @@ static void pack(Text path, Text text, TextBuf *out) {
 }
 
 // Writes under another name first: the file appears whole or not at all.
-static void write_file(Job *job, Text path, Text text) {
-    TextBuf packed = {0};
-    pack(path, text, &packed);
+static void write_part(Job *job, Part *part) {
+    TextBuf packed = {0}, whole = {0};
+    Text path = part->path;
+    if (part->open) text_buf_char(&whole, '\n');
+    text_buf_add(&whole, text_buf_view(&part->text));
+    text_buf_add(&packed, part->base);
+    if (whole.len || !part->base.len) pack(path, text_buf_view(&whole), &packed);
+    text_buf_free(&whole);
     if (text_is(path, "-")) {
         fwrite(packed.at, 1, packed.len, stdout);
         fflush(stdout);  // A reader that left has had enough.
@@ -292,7 +382,7 @@ static void publish(Job *job, Node *node) {
             clear_folder(job, text_format(job->arena, "%.*s%.*s", TEXT_ARG(sink->front),
                                           TEXT_ARG(part->key)));
         if (format->finish) finish_part(job, node->op, part);
-        write_file(job, part->path, text_buf_view(&part->text));
+        write_part(job, part);
         bytes += (int64_t)part->text.len;
     }
     FileWritten written = {sink->path, sink->rows, bytes, (int64_t)sink->part_count};
@@ -336,19 +426,17 @@ void sinks_publish(Job *job) {
 
 // A job that its rejects made fail publishes them too.
 void rejects_publish(Job *job) {
-    Text path = rejects_path(job);
-    TextBuf text = {0};
-    if (!path.at || job->in_trouble) return;
-    bool csv = job->options.rejects.at ? file_ends(path, ".csv")
-                                       : format_info(job->graph->rejects.format)->records ==
-                                             FORMAT_RECORDS_CSV;
-    rejects_print(job, &text, csv);
+    Part part = {.path = rejects_path(job)};
+    if (!part.path.at || job->in_trouble) return;
     int exit_code = job->exit_code;
     job->exit_code = 0;
-    write_file(job, path, text_buf_view(&text));
-    FileWritten written = {path, (int64_t)job->reject_count, (int64_t)text.len, 1};
+    part_begin(job, &part, rejects_header(job), job->graph->rejects.append);
+    rejects_print(job, &part.text, rejects_are_csv(job));
+    int64_t bytes = (int64_t)part.text.len;
+    if (!job->exit_code) write_part(job, &part);
+    FileWritten written = {part.path, (int64_t)job->reject_count, bytes, 1};
     if (!job->exit_code)
         arena_push(job->arena, job->writes, job->write_count, job->write_cap, written);
     if (exit_code) job->exit_code = exit_code;
-    text_buf_free(&text);
+    text_buf_free(&part.text);
 }

@@ -50,6 +50,7 @@ typedef struct SbSink {
                             // the names of its files. Empty: it is none.
     char     quote;         // Formats with a dialect: 0 for none.
     uint8_t  apart;         // Each file is one row (FileOptions.apart).
+    uint8_t  append;        // Rows come after those that the file has (FileOptions.append).
     const SbField *columns; // Names and types; offsets mean nothing.
     uint32_t column_count;
 } SbSink;
@@ -319,6 +320,7 @@ typedef struct SbJob {
     const SbFile    *files;    uint32_t file_count;
     const SbStr     *resources; uint32_t resource_count;  // Names that --resource supplies.
     uint8_t  rejects_form;     // SbRecords
+    uint8_t  rejects_append;   // As SbSink.append, of the records.
     const SbPython *python;    // Null: the job calls no Python.
     uint32_t word_count;       // The word_column_count of all sources.
 } SbJob;

@@ -55,11 +55,40 @@ static int system_make_folder(const char *path) { return mkdir(path, 0777); }
 
 static int system_lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
 
+static int system_about(int fd, DurableBase *base) {
+    struct stat is;
+    if (fstat(fd, &is) != 0) return -1;
+    if (!S_ISREG(is.st_mode)) return errno = EINVAL, -1;
+    base->is = true;
+    base->size = is.st_size;
+    base->inode = (int64_t)is.st_ino;
+    base->seconds = is.st_mtim.tv_sec;
+    base->nanoseconds = is.st_mtim.tv_nsec;
+    return 0;
+}
+
+// Where the file system can, both files have the same blocks. What it cannot the caller does.
+static int64_t system_clone(int from, int to, int64_t len) {
+    struct stat is;
+    int64_t done = 0;
+    if (fstat(from, &is) == 0) fchmod(to, is.st_mode & 0777);
+    if (failpoint_fails("output-clone")) return 0;
+    while (done < len) {
+        off_t at = done, into = done;
+        ssize_t some = copy_file_range(from, &at, to, &into, (size_t)(len - done), 0);
+        if (some < 0 && errno == EINTR) continue;
+        if (some <= 0) break;
+        done += some;
+    }
+    return done;
+}
+
 const DurableCalls durable_system = {
     .open = system_open, .close = close, .read = pread, .write = system_write,
     .sync_data = fdatasync, .sync = fsync, .truncate = ftruncate, .reserve = system_reserve,
     .size = system_size, .rename = system_rename, .unlink = unlink,
-    .make_folder = system_make_folder, .lock = system_lock,
+    .make_folder = system_make_folder, .lock = system_lock, .about = system_about,
+    .clone = system_clone,
 };
 
 static const DurableCalls *disk = &durable_system;
@@ -284,6 +313,79 @@ int64_t durable_read(const DurableFile *file, char *bytes, int64_t len, int64_t 
     return got;
 }
 
+// ---- files that begin with another one ------------------------------------------------------
+
+// What is known of the file under the name; -1: errno says why nothing is. It stays open in *fd
+// until the caller closes that; -1: there is none.
+static int look_up(const char *path, DurableBase *base, int *fd) {
+    *base = (DurableBase){.appends = true};
+    *fd = disk->open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (*fd < 0) return errno == ENOENT ? 0 : -1;
+    if (disk->about(*fd, base) == 0) return 0;
+    disk->close(*fd);
+    *fd = -1;
+    return -1;
+}
+
+static bool copy_rest(const DurableFile *file, int from, int64_t at, Trouble *trouble) {
+    enum { BLOCK_BYTES = 1 << 20 };
+    char *block = malloc(BLOCK_BYTES);
+    if (!block) return trouble_no_memory(trouble, "to write '%s'", file->path);
+    bool good = true;
+    while (good && at < file->base.size) {
+        int64_t want = file->base.size - at < BLOCK_BYTES ? file->base.size - at : BLOCK_BYTES;
+        int64_t got = read_all(from, block, want, at);
+        if (got < 0) good = failed("read", file->path, trouble);
+        else if (got == 0)
+            good = trouble_set(trouble, TROUBLE_APPEND_CHANGED,
+                               "'%s' became shorter while it was read", file->path);
+        else good = durable_write(file, block, got, at, trouble);
+        at += got;
+    }
+    free(block);
+    return good;
+}
+
+bool durable_copy_base(DurableFile *file, Trouble *trouble) {
+    int from;
+    if (look_up(file->path, &file->base, &from) != 0) return failed("read", file->path, trouble);
+    if (from < 0) return true;
+    int64_t done = disk->clone(from, file->fd, file->base.size);
+    bool good = copy_rest(file, from, done, trouble);
+    disk->close(from);
+    return good;
+}
+
+bool durable_check_base(const char *path, const DurableBase *base, Trouble *trouble) {
+    DurableBase now;
+    int fd;
+    if (look_up(path, &now, &fd) != 0) return failed("read", path, trouble);
+    if (fd >= 0) disk->close(fd);
+    if (base->is != now.is)
+        return trouble_set(trouble, TROUBLE_APPEND_CHANGED, "'%s' %s since the job began", path,
+                           now.is ? "exists" : "is gone");
+    bool same = base->size == now.size && base->inode == now.inode &&
+                base->seconds == now.seconds && base->nanoseconds == now.nanoseconds;
+    return same || trouble_set(trouble, TROUBLE_APPEND_CHANGED,
+                               "'%s' was changed since the job began", path);
+}
+
+// Who replaces a base locks it first. So another process that began with it finds it changed.
+bool durable_rename_base(const char *temporary, const char *path, const DurableBase *base,
+                         int64_t size, Trouble *trouble) {
+    if (size >= 0 && !durable_is_there(temporary) && durable_size(path) == size) return true;
+    int fd = base->is ? disk->open(path, O_RDONLY | O_NOFOLLOW, 0) : -1;
+    bool busy = fd >= 0 && disk->lock(fd) != 0 && errno == EWOULDBLOCK;
+    bool good = busy ? trouble_set(trouble, TROUBLE_APPEND_CHANGED,
+                                   "another process replaces '%s'", path)
+                     : durable_check_base(path, base, trouble);
+    good = good && durable_rename(temporary, path, base->is, size, trouble);
+    if (fd >= 0) disk->close(fd);
+    return good;
+}
+
+// ---- to the disk ----------------------------------------------------------------------------
+
 bool durable_flush(DurableFile *file, Trouble *trouble) {
     if (file->failed)
         return trouble_set(trouble, TROUBLE_WRITE, "'%s' could not be synced", file->path);
@@ -303,7 +405,9 @@ bool durable_sync(DurableFile *file, Trouble *trouble) {
 
 bool durable_publish(DurableFile *file, Trouble *trouble) {
     pthread_mutex_lock(&listing);
-    bool good = durable_rename(file->temporary, file->path, file->replace, -1, trouble);
+    bool good = file->base.appends
+                    ? durable_rename_base(file->temporary, file->path, &file->base, -1, trouble)
+                    : durable_rename(file->temporary, file->path, file->replace, -1, trouble);
     if (good) unlist(file);
     pthread_mutex_unlock(&listing);
     if (!good) return false;

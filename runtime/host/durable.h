@@ -10,6 +10,9 @@
 // A sync that failed is not tried again on the same file. The system may have dropped what it could
 // not write, and the second sync would say that all is well.
 //
+// A file may be made of one that stands under its final name: its base. The base stays as it is
+// until the new file takes its name, and what changed since then is not replaced.
+//
 // The calls to the system stand in a table, so that tests put a disk of their own in its place. On
 // that disk a crash loses, tears and reorders what was not synced (tests/unit/model_disk.h).
 #ifndef SBC_RUNTIME_DURABLE_H
@@ -18,6 +21,18 @@
 #include "runtime/report.h"
 
 #include <sys/types.h>
+
+// What is known of the file under the final name of one that begins with its bytes.
+typedef struct DurableBase {
+    bool    appends;   // The new file begins with the bytes of the base, if there is one.
+    bool    is;        // There is one.
+    int64_t size, inode, seconds, nanoseconds;  // The time is that of its last change.
+} DurableBase;
+
+// The fields in a list, for pack.h.
+#define DURABLE_BASE_FIELDS(NUMBER, base)                                                   \
+    NUMBER(base.appends) NUMBER(base.is) NUMBER(base.size) NUMBER(base.inode)               \
+    NUMBER(base.seconds) NUMBER(base.nanoseconds)
 
 // Each returns what the call of its name does, and sets errno.
 typedef struct DurableCalls {
@@ -34,6 +49,10 @@ typedef struct DurableCalls {
     int (*unlink)(const char *path);
     int (*make_folder)(const char *path);
     int (*lock)(int fd);                // For this process alone; fails when another holds it.
+    int (*about)(int fd, DurableBase *base);  // Of a plain file; of anything else EINVAL.
+    // Gives the file `to` the permissions of `from`, and as many of its first `len` bytes as go
+    // without this process. Returns how many bytes went.
+    int64_t (*clone)(int from, int to, int64_t len);
 } DurableCalls;
 
 // The system's calls, and those that are used.
@@ -47,6 +66,7 @@ typedef struct DurableFile {
     char *temporary;   // nullptr once published or discarded.
     int   fd;          // -1: closed.
     bool  replace;     // An existing file may be replaced.
+    DurableBase base;
     bool  keep;        // A temporary file that is closed stays: the next run goes on with it.
     _Atomic bool failed;  // A sync failed.
     struct DurableFile *next, **link;  // Of those that durable_abandon removes; nullptr: none.
@@ -66,6 +86,9 @@ bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *troub
 bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble);
 // Opens what an earlier run left under the temporary name; false: errno says why.
 bool durable_find(DurableFile *file);
+// The file, which is empty, begins with the bytes of the one that has its final name, if there is
+// one. Sets file->base.
+bool durable_copy_base(DurableFile *file, Trouble *trouble);
 // Bytes after the first `len` go: they were not committed.
 bool durable_cut(const DurableFile *file, int64_t len, Trouble *trouble);
 // May be called from several threads for different ranges.
@@ -102,6 +125,11 @@ bool durable_rename(const char *temporary, const char *path, bool replace, int64
 // May a file be published under the name? Not where a folder stands, nor, unless it replaces, where
 // anything does.
 bool durable_check_name(const char *path, bool replace, Trouble *trouble);
+// The same of a file with a base: is that as it was?
+bool durable_check_base(const char *path, const DurableBase *base, Trouble *trouble);
+// As durable_rename, of a file with a base. Of several processes that do so at once one succeeds.
+bool durable_rename_base(const char *temporary, const char *path, const DurableBase *base,
+                         int64_t size, Trouble *trouble);
 // Whatever it is, a link too.
 bool durable_is_there(const char *path);
 bool durable_is_folder(const char *path);

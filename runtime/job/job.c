@@ -17,10 +17,30 @@ Checksum job_program(const JobAsk *ask) {
     return sum;
 }
 
-SinkSetup job_sink_setup(const JobAsk *ask, uint32_t number) {
+SbRecords job_records_form(const JobAsk *ask) {
+    const char *path = ask->options.rejects;
+    if (!path) return ask->what->rejects_form;
+    size_t len = strlen(path);
+    if (compression_of(path) != COMPRESSION_NONE) len = (size_t)(strrchr(path, '.') - path);
+    return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_RECORDS_CSV : SB_RECORDS_JSONL;
+}
+
+// The sink of the records of rejects.
+static const SbSink *records_sink(const JobAsk *ask) {
     static const SbWriter lines = {.extension = "jsonl", .row_end = lines_row_end,
                                    .rows_within = lines_rows_within, .rows_end = lines_rows_end};
-    static const SbSink records = {.label = {"rejects", 7}, .writer = &lines};
+#define RECORDS(form, appends)                                                              \
+    {.label = {"rejects", 7}, .writer = &lines, .append = appends,                           \
+     .header = {REJECTS_HEADER_##form, sizeof REJECTS_HEADER_##form - 1}}
+    static const SbSink sinks[][2] = {
+        [SB_RECORDS_JSONL] = {RECORDS(JSONL, false), RECORDS(JSONL, true)},
+        [SB_RECORDS_CSV] = {RECORDS(CSV, false), RECORDS(CSV, true)},
+    };
+#undef RECORDS
+    return &sinks[job_records_form(ask)][ask->what->rejects_append];
+}
+
+SinkSetup job_sink_setup(const JobAsk *ask, uint32_t number) {
     const SbSetup *setup = &ask->setup;
     bool replace = ask->options.overwrite;
     bool journaled = ask->options.resume || ask->options.journal;
@@ -28,7 +48,7 @@ SinkSetup job_sink_setup(const JobAsk *ask, uint32_t number) {
         const char *path = ask->options.rejects;
         return (SinkSetup){.path = path ? (SbStr){path, (int64_t)strlen(path)}
                                         : setup->rejects_path,
-                           .what = &records, .replace = replace, .journaled = journaled};
+                           .what = records_sink(ask), .replace = replace, .journaled = journaled};
     }
     const SbSink *what = &ask->what->sinks[number];
     return (SinkSetup){.path = setup->sink_paths[number], .what = what,

@@ -153,6 +153,8 @@ typedef struct Job {
 
 // Which program it is, with which parameters: the same in all processes of a job.
 Checksum job_program(const JobAsk *ask);
+// In which form the records of rejects are written.
+SbRecords job_records_form(const JobAsk *ask);
 // What sink number `sink` writes, and the rejects (the number after the last): an empty path means
 // none.
 SinkSetup job_sink_setup(const JobAsk *ask, uint32_t sink);

@@ -179,14 +179,6 @@ static bool open_sources(Job *job) {
     return true;
 }
 
-static SbRecords rejects_form(const JobAsk *ask) {
-    const char *path = ask->options.rejects;
-    if (!path) return ask->what->rejects_form;
-    size_t len = strlen(path);
-    if (compression_of(path) != COMPRESSION_NONE) len = (size_t)(strrchr(path, '.') - path);
-    return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_RECORDS_CSV : SB_RECORDS_JSONL;
-}
-
 // All of them before anything is made.
 static bool check_sinks(Job *job) {
     job->io.has_rejects_sink = job_sink_setup(&job->ask, job->ask.what->sink_count).path.len > 0;
@@ -461,10 +453,9 @@ static bool write_text(Job *job, Text *text, int64_t rows) {
 
 static bool write_records(Job *job, RejectWalk *walk, int64_t count, Text *text) {
     enum { TEXT_BYTES = 64 << 10 };
-    SbRecords form = rejects_form(&job->ask);
+    SbRecords form = job_records_form(&job->ask);
     const Reject *next;
     int64_t rows = 0;
-    rejects_text_begin(form, text);
     for (int64_t i = 0; i < count && (next = reject_walk_next(walk)); i++) {
         rejects_text(next, job->ask.what, form, text);
         rows++;

@@ -41,12 +41,14 @@ void manifest_text(const SbJob *what, const Sink *sink, Text *text) {
     sb_text_format(text, "%s\"%s\"%s%lld%s", fields[2], sum, fields[3], (long long)sink->rows,
                    fields[4]);
     for (uint32_t p = 0; p < sink->part_count; p++) {
-        const char *path = sink->parts[p]->file.path;
-        checksum_text(sink->parts[p]->sum, sum);
+        const SinkPart *part = sink->parts[p];
+        const DurableBase *base = &part->file.base;
+        checksum_text(part->sum, sum);
         sb_text_format(text, "%s\n  {\"path\":", p ? "," : "");
-        sb_text_add_json(text, path, (int64_t)strlen(path));
-        sb_text_format(text, ",\"bytes\":%lld,\"xxh3_128\":\"%s\"}",
-                       (long long)sink->parts[p]->size, sum);
+        sb_text_add_json(text, part->file.path, (int64_t)strlen(part->file.path));
+        sb_text_format(text, ",\"bytes\":%lld", (long long)part->size);
+        if (base->appends) sb_text_format(text, ",\"old_bytes\":%lld", (long long)base->size);
+        sb_text_format(text, ",\"xxh3_128\":\"%s\"}", sum);
     }
     sb_text_str(text, "\n]}\n");
 }

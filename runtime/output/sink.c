@@ -4,6 +4,7 @@
 #include "runtime/compression.h"
 #include "runtime/host.h"
 #include "runtime/input.h"
+#include "runtime/output/append.h"
 #include "runtime/output/manifest.h"
 #include "runtime/output/names.h"
 #include "runtime/output/sink_mark.h"
@@ -83,9 +84,10 @@ static SinkPart *new_part(Sink *sink, SbStr key) {
 }
 
 static bool check_key_name(const Sink *sink, const char *path, Trouble *trouble) {
-    if (!sink->replace && durable_is_there(path))
+    if (!sink->replace && !sink->append && durable_is_there(path))
         return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists", path);
-    return check_name(sink, path, trouble) && durable_check_name(path, sink->replace, trouble);
+    return check_name(sink, path, trouble) &&
+           durable_check_name(path, sink->replace || sink->append, trouble);
 }
 
 bool sink_add_part(Sink *sink, SbStr key, bool makes, Trouble *trouble) {
@@ -102,7 +104,8 @@ bool sink_add_part(Sink *sink, SbStr key, bool makes, Trouble *trouble) {
     good = good && (makes ? durable_create(&part->file, &setup, trouble)
                           : durable_name(&part->file, &setup, trouble));
     free(path);
-    return good;
+    if (!good || !makes || !sink->append) return good;
+    return append_begin(sink, part, trouble) && (!sink->log || sink_log_base(sink, trouble));
 }
 
 // Is there a file in the folder that is not hidden?
@@ -157,6 +160,7 @@ static bool check_place(Sink *sink, Trouble *trouble) {
         return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "cannot open '%s': %s", sink->path,
                            strerror(errno));
     }
+    if (sink->append) return append_check(sink, sink->path, trouble);
     if (sink->replace || (is_folder && !folder_holds_files(sink->path))) return true;
     return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS,
                        is_folder ? "the folder '%s' is not empty" : "'%s' exists", sink->path);
@@ -186,7 +190,8 @@ static bool take_path(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
 }
 
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
-    *sink = (Sink){.what = setup->what, .replace = setup->replace, .fd = -1,
+    *sink = (Sink){.what = setup->what, .append = setup->what->append,
+                   .replace = setup->replace && !setup->what->append, .fd = -1,
                    .part_bytes = INT64_MAX, .files_max = setup->files_max,
                    .tag = setup->tag, .journaled = setup->journaled};
     if (!take_path(sink, setup, trouble)) return false;
@@ -200,7 +205,8 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     sink->folder = sink->path[len - 1] == '/';
     sink->compression = compression_of(sink->path);
     if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
-    return (sink->front || check_name(sink, sink->path, trouble)) && check_place(sink, trouble) &&
+    return append_check_folder(sink, trouble) &&
+           (sink->front || check_name(sink, sink->path, trouble)) && check_place(sink, trouble) &&
            check_header(sink, trouble) &&
            (sink->to_stream || !sink->journaled || manifest_check(sink, trouble));
 }
@@ -366,6 +372,7 @@ static bool seal_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
 static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     sink->part_has_rows = false;
     if (sink->bytes > 0 && !sink->folder && !sink->front) return true;
+    if (!sink->to_stream && last_part(sink)->has_text) return true;
     SbStr header = sink->what->header;
     int64_t len = header.len + sink->what->writer->header_bytes;
     __atomic_store_n(&sink->bytes, sink->bytes + len, __ATOMIC_RELAXED);
@@ -471,8 +478,12 @@ void sink_remove_parts(const char *path, const char *extension, uint32_t count) 
 
 bool sink_check_names(const Sink *sink, Trouble *trouble) {
     if (sink->to_stream) return true;
-    for (uint32_t i = 0; i < sink->part_count; i++)
-        if (!durable_check_name(sink->parts[i]->file.path, sink->replace, trouble)) return false;
+    for (uint32_t i = 0; i < sink->part_count; i++) {
+        const DurableFile *file = &sink->parts[i]->file;
+        if (file->base.appends ? !durable_check_base(file->path, &file->base, trouble)
+                               : !durable_check_name(file->path, sink->replace, trouble))
+            return false;
+    }
     return !sink->journaled || manifest_check(sink, trouble);
 }
 

@@ -24,6 +24,7 @@ typedef struct SinkPart {
     int64_t     size;         // Bytes of a part that is filled.
     Checksum    sum;          // Checksum of a filled part, where there is a journal.
     char       *header;       // That is written last; nullptr: there is none yet.
+    bool        has_text;     // Its base has, so that no header comes before its rows.
 } SinkPart;
 
 typedef struct Sink Sink;
@@ -56,6 +57,7 @@ struct Sink {
     SinkNames  *names;       // Names of all outputs; nullptr: they cannot meet.
     bool        to_stream;   // Standard output, a device or a pipe: written as it comes.
     bool        folder, replace;
+    bool        append;      // Files begin with what stands under their names (append.h).
     bool        journaled;   // A manifest follows it.
     bool        done;        // The reader of the stream has left.
     int         fd;          // Of the stream; else -1.

@@ -30,22 +30,29 @@ static bool is_damaged(const SinkPart *part, Trouble *trouble) {
                        part->file.temporary);
 }
 
-// Compares the bytes that stay, which the checksum of the whole part needs in any case.
-static bool read_back(Sink *sink, SinkPart *part, const SinkPlace *from, Trouble *trouble) {
+// Adds the first `len` bytes of the part to its checksum, as they are in its file. False: they are
+// not there.
+static bool add_front(Sink *sink, const SinkPart *part, int64_t len, Trouble *trouble) {
     enum { BLOCK_BYTES = 1 << 20 };
     char *block = malloc(BLOCK_BYTES);
     if (!block) return trouble_no_memory(trouble, "to write '%s'", sink->path);
     bool good = true;
     int64_t front = sink->what->writer->header_bytes;  // Not written before the part is full.
-    for (int64_t at = front; good && at < from->offset;) {
-        int64_t want = from->offset - at < BLOCK_BYTES ? from->offset - at : BLOCK_BYTES;
+    for (int64_t at = front; good && at < len;) {
+        int64_t want = len - at < BLOCK_BYTES ? len - at : BLOCK_BYTES;
         int64_t got = durable_read(&part->file, block, want, at, trouble);
         good = got > 0;
         if (good) checksum_add(sink->log->file_sum, block, got);
         at += got;
     }
     free(block);
-    bool same = good && checksum_same(checksum_value(sink->log->file_sum), from->sum);
+    return good;
+}
+
+// Compares the bytes that stay, which the checksum of the whole part needs in any case.
+static bool read_back(Sink *sink, SinkPart *part, const SinkPlace *from, Trouble *trouble) {
+    bool same = add_front(sink, part, from->offset, trouble) &&
+                checksum_same(checksum_value(sink->log->file_sum), from->sum);
     return same || is_damaged(part, trouble);
 }
 
@@ -58,6 +65,14 @@ static bool name_part(Sink *sink, uint32_t number, const SinkSetup *setup, Troub
     return durable_size(part->file.temporary) == part->size || is_damaged(part, trouble);
 }
 
+// A part that appends goes on only while its base is as it was.
+static bool same_base(SinkPart *part, const DurableBase *base, Trouble *trouble) {
+    part->file.base = *base;
+    if (!base->appends || durable_check_base(part->file.path, base, trouble)) return true;
+    trouble_fix(trouble, "bring the file back, or begin anew with an empty folder: --resume=DIR");
+    return false;
+}
+
 // Names the parts of the earlier run, opens the last and compares what is committed of them.
 // Changes nothing.
 static bool find_parts(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
@@ -65,7 +80,11 @@ static bool find_parts(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     for (uint32_t i = 0; i <= from->part; i++) {
         bool last = i == from->part;
         SbStr key = last ? from->key : from->parts[i].key;
-        if (!sink_add_part(sink, key, false, trouble)) return false;
+        const DurableBase *base = last ? &from->base : &from->parts[i].base;
+        if (!sink_add_part(sink, key, false, trouble) ||
+            !same_base(sink->parts[i], base, trouble)) {
+            return false;
+        }
         if (!last && !name_part(sink, i, setup, trouble)) return false;
     }
     SinkPart *part = sink->parts[from->part];
@@ -130,6 +149,11 @@ void sink_log_close(Sink *sink) {
     free(log->done);
     free(log);
     sink->log = nullptr;
+}
+
+bool sink_log_base(Sink *sink, Trouble *trouble) {
+    const SinkPart *part = sink->parts[sink->part_count - 1];
+    return add_front(sink, part, sink->offset, trouble) || is_damaged(part, trouble);
 }
 
 // ---- what is given --------------------------------------------------------------------------
@@ -254,13 +278,14 @@ bool sink_mark(Sink *sink, uint32_t part_from, SinkMark *mark) {
     if (sink->chunk_len > 0) memcpy(chunk, sink->chunk, (size_t)sink->chunk_len);
     for (uint32_t p = part_from; p < part; p++)
         parts[p - part_from] = (SinkPartPlace){sink->parts[p]->size, sink->parts[p]->sum,
-                                               key_of(sink->parts[p])};
+                                               key_of(sink->parts[p]), sink->parts[p]->file.base};
     atomic_fetch_add(&sink->parts[part]->pending, 1);
     *mark = (SinkMark){
         .place = {.rows = sink->rows, .bytes = sink->bytes, .text = log->text,
                   .text_sum = checksum_value(log->text_sum), .part = part, .offset = sink->offset,
                   .sum = checksum_value(log->file_sum), .part_has_rows = sink->part_has_rows,
-                  .chunk = {chunk, sink->chunk_len}, .key = key_of(sink->parts[part])},
+                  .chunk = {chunk, sink->chunk_len}, .key = key_of(sink->parts[part]),
+                  .base = sink->parts[part]->file.base},
         .part = sink->parts[part],
         .part_from = part_from,
         .parts = parts,

@@ -16,6 +16,7 @@ typedef struct SinkPartPlace {
     int64_t  size;
     Checksum sum;
     SbStr    key;              // Outputs by key: that of the part.
+    DurableBase base;          // As it was when the part began.
 } SinkPartPlace;
 
 typedef struct SinkPlace {
@@ -29,6 +30,7 @@ typedef struct SinkPlace {
     bool     replays;          // The rows before are made again.
     SbStr    chunk;            // Text that waited for compression.
     SbStr    key;              // Outputs by key: that of the part that is being filled.
+    DurableBase base;          // Of that part.
     const SinkPartPlace *parts;  // Those before `part`.
 } SinkPlace;
 
@@ -47,6 +49,8 @@ bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 bool sink_log_look(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 void sink_log_close(Sink *sink);
 
+// The checksum of the last part has what stands there before it gets rows.
+bool sink_log_base(Sink *sink, Trouble *trouble);
 // What sink.c tells: rows that are given, bytes that go to the part, a part that is full, an extent
 // that is written. Of rows that are given, those that are there already are taken off.
 bool sink_log_rows(Sink *sink, const char **bytes, int64_t *len, Trouble *trouble);

@@ -247,11 +247,6 @@ void rejects_text(const Reject *reject, const SbJob *job, SbRecords form, Text *
     sb_text_str(text, form == SB_RECORDS_CSV ? "\n" : "}\n");
 }
 
-void rejects_text_begin(SbRecords form, Text *text) {
-    if (form == SB_RECORDS_CSV)
-        sb_text_str(text, "step,source,line,offset,length,code,message,raw\n");
-}
-
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
                      Text *text) {
     const FaultInfo *info = fault_info(reject->fault);

@@ -91,8 +91,10 @@ void rejects_share_take(RejectShare *share, const Reject *reject);
 // At the end: is the share of so many rows passed?
 bool rejects_share_over(const RejectShare *share, int64_t rows);
 
-// What stands before the first record, and a record, as JSON lines or CSV.
-void rejects_text_begin(SbRecords form, Text *text);
+// What stands before the first record.
+#define REJECTS_HEADER_JSONL ""
+#define REJECTS_HEADER_CSV   "step,source,line,offset,length,code,message,raw\n"
+// A record, as JSON lines or CSV.
 void rejects_text(const Reject *reject, const SbJob *job, SbRecords form, Text *text);
 // What the user sees of a record that ends the job. `limit` nullptr: it fails by itself.
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,

@@ -10,7 +10,7 @@
 // ---- the record -------------------------------------------------------------------------------
 //
 //   figures that tasks count; by source: label figures of its files; by sink: rows, bytes, files
-//   files: temporary name, final name, replace, size, checksum
+//   files: temporary name, final name, replace, size, checksum, base
 //   folders: path, extension, count of parts, replace
 //   manifests: path, text
 
@@ -57,6 +57,8 @@ static void pack_files(const SbJob *what, const JobIo *io, Text *text) {
             pack_number(text, part->file.replace);
             pack_number(text, part->size);
             pack_checksum(text, part->sum);
+            const DurableFile *is = &part->file;
+            DURABLE_BASE_FIELDS(PACK_NUMBER, base)
         }
     }
 }
@@ -199,11 +201,14 @@ static bool take_figures(const SbJob *what, JobIo *io, int64_t *counts, Unpack *
     return !from->bad;
 }
 
+enum : int64_t { FILE_BYTES_LEAST = 13 * sizeof(int64_t) };  // Of one in the record.
+
 typedef struct PublishedFile {
     const char *temporary, *path;
     bool        replace;
     int64_t     size;
     Checksum    sum;
+    DurableBase base;
 } PublishedFile;
 
 // `replace`: what goes on replaces what is there, whatever the run did that made the rows.
@@ -212,7 +217,22 @@ static PublishedFile unpack_file(Unpack *from, bool replace) {
     file.replace = (unpack_number(from) != 0) | replace;
     file.size = unpack_number(from);
     file.sum = unpack_checksum(from);
+    PublishedFile *is = &file;
+    DURABLE_BASE_FIELDS(UNPACK_NUMBER, base)
     return file;
+}
+
+// Of a file that appends the rows cannot be made again: what changed under its name stays there.
+static bool same_base(const PublishedFile *file, Trouble *trouble) {
+    if (durable_check_base(file->path, &file->base, trouble)) return true;
+    trouble_fix(trouble, "bring the file back, or begin anew with an empty folder: --resume=DIR");
+    return false;
+}
+
+static bool rename_file(const PublishedFile *file, Trouble *trouble) {
+    return file->base.appends
+               ? durable_rename_base(file->temporary, file->path, &file->base, file->size, trouble)
+               : durable_rename(file->temporary, file->path, file->replace, file->size, trouble);
 }
 
 // The names of those that are not renamed yet. `from` is a copy.
@@ -220,24 +240,21 @@ static bool names_are_free(Unpack from, uint32_t count, bool replace, Trouble *t
     for (uint32_t i = 0; i < count; i++) {
         PublishedFile file = unpack_file(&from, replace);
         if (from.bad) return false;
-        if (durable_is_there(file.temporary) &&
-            !durable_check_name(file.path, file.replace, trouble)) {
+        if (!durable_is_there(file.temporary)) continue;
+        if (file.base.appends ? !same_base(&file, trouble)
+                              : !durable_check_name(file.path, file.replace, trouble))
             return false;
-        }
     }
     return true;
 }
 
 static bool rename_files(Unpack *from, bool replace, Trouble *trouble) {
-    uint32_t count = unpack_count(from, 7 * sizeof(int64_t));
+    uint32_t count = unpack_count(from, FILE_BYTES_LEAST);
     Unpack again = *from;
     if (!names_are_free(*from, count, replace, trouble)) return false;
     for (uint32_t i = 0; i < count; i++) {
         PublishedFile file = unpack_file(from, replace);
-        if (from->bad || !durable_rename(file.temporary, file.path, file.replace, file.size,
-                                         trouble)) {
-            return false;
-        }
+        if (from->bad || !rename_file(&file, trouble)) return false;
         failpoint("renamed");
     }
     const char *synced = nullptr;
@@ -312,7 +329,7 @@ bool resume_check_outputs(Job *job) {
     Unpack from = {publish.ptr, publish.ptr + publish.len, false};
     if (!take_figures(job->ask.what, &job->io, job->figures.counts, &from))
         return journal_no_memory(&job->trouble);
-    uint32_t count = unpack_count(&from, 7 * sizeof(int64_t));
+    uint32_t count = unpack_count(&from, FILE_BYTES_LEAST);
     for (uint32_t i = 0; i < count; i++) {
         PublishedFile file = unpack_file(&from, false);
         if (!from.bad && durable_size(file.path) == file.size) continue;

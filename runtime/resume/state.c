@@ -61,7 +61,8 @@ const SinkPlace *state_place(const ResumeState *state, uint32_t sink) {
     NUMBER(rows)
 #define PLACE_FIELDS(NUMBER, SUM)                                                       \
     NUMBER(rows) NUMBER(bytes) NUMBER(text) SUM(text_sum) NUMBER(part) NUMBER(offset) SUM(sum) \
-    NUMBER(part_has_rows) NUMBER(replays)
+    NUMBER(part_has_rows) NUMBER(replays) DURABLE_BASE_FIELDS(NUMBER, base)
+#define PART_FIELDS(NUMBER, SUM) NUMBER(size) SUM(sum) DURABLE_BASE_FIELDS(NUMBER, base)
 
 static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text) {
     const StageCut *cut = commit->cut, *is = cut;
@@ -79,6 +80,11 @@ static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text)
     pack_bytes(text, cut->blocks.ptr, cut->blocks.len);
 }
 
+static void pack_part(const SinkPartPlace *is, Text *text) {
+    PART_FIELDS(PACK_NUMBER, PACK_SUM)
+    pack_bytes(text, is->key.ptr, is->key.len);
+}
+
 static void pack_sink(const CommitSink *sink, Text *text) {
     const SinkPlace *place = sink->place, *is = place;
     pack_number(text, sink->sink);
@@ -86,12 +92,8 @@ static void pack_sink(const CommitSink *sink, Text *text) {
     pack_bytes(text, place->chunk.ptr, place->chunk.len);
     pack_bytes(text, place->key.ptr, place->key.len);
     pack_number(text, sink->part_from);
-    for (uint32_t p = sink->part_from; p < place->part; p++) {
-        pack_number(text, sink->parts[p - sink->part_from].size);
-        pack_checksum(text, sink->parts[p - sink->part_from].sum);
-        pack_bytes(text, sink->parts[p - sink->part_from].key.ptr,
-                   sink->parts[p - sink->part_from].key.len);
-    }
+    for (uint32_t p = sink->part_from; p < place->part; p++)
+        pack_part(&sink->parts[p - sink->part_from], text);
 }
 
 void commit_pack(const Commit *commit, uint32_t figure_count, Text *text) {
@@ -164,10 +166,10 @@ static bool fold_parts(SinkState *sink, uint32_t part, Unpack *from) {
         sink->part_count = part;
     }
     for (uint32_t p = first; p < part; p++) {
-        sink->parts[p].size = unpack_number(from);
-        sink->parts[p].sum = unpack_checksum(from);
+        SinkPartPlace *is = &sink->parts[p];
+        PART_FIELDS(UNPACK_NUMBER, UNPACK_SUM)
         SbStr key = unpack_bytes(from);
-        if (from->bad || !keep_text(&sink->parts[p].key, key)) return false;
+        if (from->bad || !keep_text(&is->key, key)) return false;
     }
     return !from->bad;
 }

@@ -26,7 +26,8 @@ class Flow:
 class Program:
     """Statements; each is a head and steps, a step a keyword, its items and what follows them.
 
-    `files`: by name the pieces of its text; those of a name that ends in .gz are compressed.
+    `files`: by name the pieces of its text; those of a name that ends in .gz are compressed. Those of a name that begins
+    with `out` are there when the job comes, and the job appends to them.
     `arguments`: options of the job beside threads and partitions.
     """
 
@@ -202,16 +203,34 @@ class Maker:
         if texts and roll < 0.06:
             column = self.pick(texts)
             flow.columns = [(column, "str", False)]
-            return (f"select {named(column)} | write text(", self.target(flow, ".txt"), ")")
+            sink = (f"select {named(column)} | write text(", self.target(flow, ".txt"), ")")
+            return self.appended(sink, "", ("old\n", "\n", "é \r\n"))
         values = [n for n, k, q in flow.columns if (k in tables.NPY or kinds.is_tensor(k)) and not q]
         if values and roll < 0.14:
             column = self.pick(values)
             flow.columns = [next(c for c in flow.columns if c[0] == column)]
             return (f"select {named(column)} | write npy(", self.target(flow, ".npy", packs=False), ")")
         if roll < 0.4:
-            return ("write jsonl(", self.target(flow, ".jsonl"), ")")
+            return self.appended(("write jsonl(", self.target(flow, ".jsonl"), ")"), "", ("{}\n", "{\"a\":1}\n"))
         dialect = tables.Dialect(self.random, False)
-        return ("write csv(", self.target(flow, ".csv") + dialect.options(), ")")
+        sink = ("write csv(", self.target(flow, ".csv") + dialect.options(), ")")
+        if not all(n.isidentifier() and n.isascii() for n, _, _ in flow.columns):
+            return sink
+        header = dialect.delimiter.join(n for n, _, _ in flow.columns)
+        front = header + self.pick(("\n", "\n", "\r\n")) if dialect.header else ""
+        return self.appended(sink, self.pick(("", "", "\ufeff")) + front if front else "", ("old\n", "1,2,3\n"))
+
+    def appended(self, sink, front, rows):
+        """The same sink, which appends to a file that may be there: its front and some of the rows."""
+        before, items, after = sink
+        path = items[0].strip("\"")
+        if path.endswith("/") or not self.chance(0.15):
+            return sink
+        if "{" not in path and self.chance(0.8):
+            body = "".join([front, *(row for row in rows if self.chance(0.6))])
+            body = self.pick((body, body, body, body[:-1], ""))
+            self.files[path] = [body.encode()]
+        return before, [*items, "append = true"], after
 
     def target(self, flow, suffix, packs=True):
         """Where a sink writes: a file, one in a folder, a compressed one, a folder of parts, and these by key."""

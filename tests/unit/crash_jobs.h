@@ -356,6 +356,8 @@ static int32_t setup(SbSetup *setup) {
     return SB_OK;
 }
 
+static int32_t setup_appends(SbSetup *appends) { return setup(appends); }
+
 static int32_t setup_sinks(SbSetup *sinks) {
     sinks->sink_paths[1] = (SbStr)STR("deep/er/more.csv.zst");
     sinks->sink_paths[2] = (SbStr)STR("many/");
@@ -437,10 +439,12 @@ extern const SbWriter sb_writer_csv;
 static const SbSource sources[] = {RANGE, RANGE};
 static const SbSource packed_sources[] = {
     {.label = STR("read jsonl(packed)"), .reader = &sb_reader_jsonl, .step = STEP_RANGE}};
-#define SINK_BY(shape_)                                                                           \
+#define SINK_OF(append_, ...)                                                                     \
     {.label = STR("write csv(out)"), .writer = &sb_writer_csv, .step = STEP_WRITE,                \
-     .header = STR("rows\n"), .shape = shape_}
+     .header = STR("rows\n"), .append = append_, .shape = __VA_ARGS__}
+#define SINK_BY(shape_) SINK_OF(false, shape_)
 #define SINK SINK_BY({})
+static const SbSink appending_sinks[] = {SINK_OF(true, {})};
 static const SbSink sinks[] = {SINK, SINK, SINK};
 static const SbSink keyed_sinks[] = {SINK, SINK_BY(STR("{k}.csv.gz")), SINK_BY(STR("k={k}/"))};
 
@@ -563,15 +567,18 @@ static const SbBreaker edges_and_groups[] = {KEEPS(SB_BREAK_EDGE, nullptr),
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
         .sources = setup_ == setup_packed ? packed_sources : sources,                             \
         .source_count = source_count_,                                                            \
-        .sinks = setup_ == setup_sealed  ? sealed_sinks                                           \
-                 : setup_ == setup_keyed ? keyed_sinks                                            \
-                                         : sinks,                                                 \
+        .sinks = setup_ == setup_sealed    ? sealed_sinks                                         \
+                 : setup_ == setup_keyed   ? keyed_sinks                                          \
+                 : setup_ == setup_appends ? appending_sinks                                      \
+                                           : sinks,                                               \
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
         .rejects_form = SB_RECORDS_JSONL,                                                         \
     }
 static const SbJob direct_job = JOB(setup, 1, direct_stages, 1, nullptr, 0),
+                   appending_job = JOB(setup_appends, 1, direct_stages, 1, nullptr, 0),
+                   appending_sort_job = JOB(setup_appends, 1, rows_stages, 1, sort, 1),
                    packed_job = JOB(setup_packed, 1, packed_stages, 1, nullptr, 0),
                    several_job = JOB(setup_sinks, 1, several_stages, 3, nullptr, 0),
                    sealed_job = JOB(setup_sealed, 1, several_stages, 3, nullptr, 0),

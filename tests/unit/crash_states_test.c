@@ -23,7 +23,7 @@ typedef struct Shape {
     const char  *out;
     bool         goes_on;  // In the middle of its input.
     const char  *option;   // One more; or nullptr.
-    bool         replaces; // An output of an earlier job and its manifest.
+    const char  *old;      // An output of an earlier job, which has a manifest if it is replaced.
 } Shape;
 
 static int output, errors, said;  // Descriptors.
@@ -109,17 +109,19 @@ static int find_wanted(const char *path) {
     return -1;
 }
 
-static const char old_bytes[] = "old\n", old_out[] = "out.csv",
+static const char old_bytes[] = "old\n", appended_to[] = "rows\nold\n", old_out[] = "out.csv",
                   old_manifest[] = "out.csv.manifest.json";
 
-// An output of an earlier job, and its manifest.
-static bool plant_old(void) {
+static bool appends(const Shape *shape) { return shape->job->sinks[0].append; }
+
+// An output of an earlier job. That of a shape that replaces it has a manifest.
+static bool plant_old(const Shape *shape) {
     const char *const paths[] = {old_out, old_manifest};
+    int64_t len = shape->old ? (int64_t)strlen(shape->old) : 0;
     Trouble trouble = {0};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (appends(shape) ? 1 : 2) && len > 0; i++) {
         int fd = durable_open(paths[i], true);
-        if (fd < 0 || !durable_put(fd, old_bytes, sizeof old_bytes, 0) || !durable_put_sync(fd))
-            return false;
+        if (fd < 0 || !durable_put(fd, shape->old, len, 0) || !durable_put_sync(fd)) return false;
         durable_shut(fd);
     }
     return durable_sync_folder_of(old_out, &trouble);
@@ -128,7 +130,10 @@ static bool plant_old(void) {
 static bool is_old(const char *path) {
     int64_t len = 0;
     const char *bytes = durable_size(path) >= 0 ? model_holds(path, &len) : nullptr;
-    return bytes && len == sizeof old_bytes && memcmp(bytes, old_bytes, sizeof old_bytes) == 0;
+    if (!bytes) return false;
+    bool replaced = len == sizeof old_bytes - 1 && memcmp(bytes, old_bytes, (size_t)len) == 0;
+    bool kept = len == sizeof appended_to - 1 && memcmp(bytes, appended_to, (size_t)len) == 0;
+    return replaced || kept;
 }
 
 // Everything that stands under its own name is whole; with `all` it is all that there is. The old
@@ -193,12 +198,15 @@ static const Shape shapes[] = {
     {"behind_itself", &itself_job, "out.csv", false},
     {"behind_itself_beside_groups", &beside_job, "out.csv", true},
     {"output_beside_groups", &beside_job, "-", true},
-    {"replaced", &direct_job, "out.csv", true, "--overwrite", true},
-    {"several_replaced", &several_job, "out.csv", true, "--overwrite", true},
+    {"replaced", &direct_job, "out.csv", true, "--overwrite", old_bytes},
+    {"several_replaced", &several_job, "out.csv", true, "--overwrite", old_bytes},
     {"sealed", &sealed_job, "out.csv", true},
-    {"sealed_and_replaced", &sealed_job, "out.csv", true, "--overwrite", true},
+    {"sealed_and_replaced", &sealed_job, "out.csv", true, "--overwrite", old_bytes},
     {"by_key", &keyed_job, "out.csv", true},
-    {"by_key_and_replaced", &keyed_job, "out.csv", true, "--overwrite", true},
+    {"by_key_and_replaced", &keyed_job, "out.csv", true, "--overwrite", old_bytes},
+    {"appended", &appending_job, "out.csv", true, nullptr, appended_to},
+    {"appended_behind_a_sort", &appending_sort_job, "out.csv", true, nullptr, appended_to},
+    {"appended_to_nothing", &appending_job, "out.csv", true},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -218,7 +226,7 @@ static bool survives(const Shape *shape, int64_t calls, bool *in_the_middle) {
     bool printed = false;
     uint32_t lives = 1 + random_below(LIVES_MAX);
     model_begin();
-    if (shape->replaces && !plant_old()) return false;
+    if (!plant_old(shape)) return false;
     for (uint32_t i = 0; i < lives; i++) {
         if (random_below(8) == 0) model_fail_sync(1 + random_below(12));
         else model_arm(random_below((uint32_t)calls + 20));
@@ -256,6 +264,7 @@ static void run_shape(const Shape *shape) {
     setenv("SBC_TEST_COMMIT", "1", 1);
     random_state = 1;
     model_begin();
+    CHECK(!appends(shape) || plant_old(shape));
     CHECK(life(shape) == 0);
     take_wanted();
     int64_t calls = model.calls;
@@ -319,6 +328,9 @@ static void sealed_sinks_kept(void) { run_shape(&shapes[32]); }
 static void sealed_and_replaced(void) { run_shape(&shapes[33]); }
 static void by_key(void) { run_shape(&shapes[34]); }
 static void by_key_and_replaced(void) { run_shape(&shapes[35]); }
+static void appended(void) { run_shape(&shapes[36]); }
+static void appended_behind_a_sort(void) { run_shape(&shapes[37]); }
+static void appended_to_nothing(void) { run_shape(&shapes[38]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -357,6 +369,9 @@ static const UnitTest tests[] = {
     {"sealed_and_replaced", sealed_and_replaced},
     {"by_key", by_key},
     {"by_key_and_replaced", by_key_and_replaced},
+    {"appended", appended},
+    {"appended_behind_a_sort", appended_behind_a_sort},
+    {"appended_to_nothing", appended_to_nothing},
 };
 
 UNIT_MAIN("crash_states_test", tests)

@@ -65,7 +65,7 @@ typedef struct ModelDisk {
     ModelChange changes[MODEL_NAMES];
     int         change_count;
     int         fds[MODEL_FDS];   // Of a node, -1: free.
-    int         locked;           // A node, -1: none.
+    bool        locks[MODEL_FDS]; // It holds the lock of its node.
     int64_t     calls, calls_left, syncs_left;
     bool        off;
 } ModelDisk;
@@ -208,7 +208,7 @@ static int model_open(const char *path, int flags, mode_t mode) {
 
 static int model_close(int fd) {
     pthread_mutex_lock(&model.lock);
-    if (model.locked == model.fds[fd]) model.locked = -1;
+    model.locks[fd] = false;
     model.fds[fd] = -1;
     pthread_mutex_unlock(&model.lock);
     return 0;
@@ -351,25 +351,44 @@ static int model_make_folder(const char *path) {
 
 static int model_lock(int fd) {
     pthread_mutex_lock(&model.lock);
-    bool free_now = model_powered() && model.locked < 0;
-    if (free_now) model.locked = model.fds[fd];
+    bool free_now = model_powered();
+    for (int other = 0; other < MODEL_FDS; other++)
+        free_now &= !model.locks[other] || model.fds[other] != model.fds[fd];
+    if (free_now) model.locks[fd] = true;
     else if (!model.off) errno = EWOULDBLOCK;
     pthread_mutex_unlock(&model.lock);
     return free_now ? 0 : -1;
+}
+
+static int model_about(int fd, DurableBase *base) {
+    pthread_mutex_lock(&model.lock);
+    bool powered = model_powered();
+    int node = model.fds[fd];
+    base->is = true;
+    base->size = model.nodes[node]->now.len;
+    base->inode = node;
+    pthread_mutex_unlock(&model.lock);
+    return powered ? 0 : -1;
+}
+
+// The caller copies all bytes itself.
+static int64_t model_clone(int from, int to, int64_t len) {
+    (void)from, (void)to, (void)len;
+    return 0;
 }
 
 static const DurableCalls model_calls = {
     .open = model_open, .close = model_close, .read = model_read, .write = model_write,
     .sync_data = model_sync_data, .sync = model_sync, .truncate = model_truncate,
     .reserve = model_reserve, .size = model_size, .rename = model_rename, .unlink = model_unlink,
-    .make_folder = model_make_folder, .lock = model_lock,
+    .make_folder = model_make_folder, .lock = model_lock, .about = model_about,
+    .clone = model_clone,
 };
 
 // ---- what tests do with it ------------------------------------------------------------------
 
 static void model_close_all(void) {
-    for (int i = 0; i < MODEL_FDS; i++) model.fds[i] = -1;
-    model.locked = -1;
+    for (int i = 0; i < MODEL_FDS; i++) model.fds[i] = -1, model.locks[i] = false;
     model.calls_left = -1;
     model.syncs_left = 0;
     model.off = false;

@@ -17,7 +17,7 @@ const FormatInfo format_info_csv = {
     .read_options = DIALECT | FORMAT_OPTION_COMMENT | FORMAT_OPTION_ZONE | FORMAT_OPTION_ROW_MAX |
                     FORMAT_OPTION_ENCODING | FORMAT_OPTION_SKIP | FORMAT_OPTION_THOUSANDS |
                     FORMAT_OPTION_MISSING,
-    .write_options = DIALECT | FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES,
+    .write_options = DIALECT | FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES | FORMAT_OPTION_APPEND,
     .row = FORMAT_ROW_FIELDS,
     .read_columns = {.fits = fits_field, .words = "a CSV field",
                      .fix = "declare it as json, or as str and split it"},

@@ -10,7 +10,7 @@ const FormatInfo format_info_text = {
     .writes = true,
     .input = FORMAT_SCANNED,
     .read_options = FORMAT_OPTION_ROW_MAX | FORMAT_OPTION_ENCODING,
-    .write_options = FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES,
+    .write_options = FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES | FORMAT_OPTION_APPEND,
     .row = FORMAT_ROW_FIXED,
     .fixed = {{"line", TYPE_STR}},
     .write_columns = {.count = 1, .fits = fits_line, .words = "one column of type str",
