@@ -373,7 +373,7 @@ bool durable_check_base(const char *path, const DurableBase *base, Trouble *trou
 // Who replaces a base locks it first. So another process that began with it finds it changed.
 bool durable_rename_base(const char *temporary, const char *path, const DurableBase *base,
                          int64_t size, Trouble *trouble) {
-    if (size >= 0 && !durable_is_there(temporary) && durable_size(path) == size) return true;
+    if (size >= 0 && !durable_is_there(temporary) && durable_size(path) >= size) return true;
     int fd = base->is ? disk->open(path, O_RDONLY | O_NOFOLLOW, 0) : -1;
     bool busy = fd >= 0 && disk->lock(fd) != 0 && errno == EWOULDBLOCK;
     bool good = busy ? trouble_set(trouble, TROUBLE_APPEND_CHANGED,

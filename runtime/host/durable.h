@@ -128,6 +128,7 @@ bool durable_check_name(const char *path, bool replace, Trouble *trouble);
 // The same of a file with a base: is that as it was?
 bool durable_check_base(const char *path, const DurableBase *base, Trouble *trouble);
 // As durable_rename, of a file with a base. Of several processes that do so at once one succeeds.
+// What was published before may have become longer since.
 bool durable_rename_base(const char *temporary, const char *path, const DurableBase *base,
                          int64_t size, Trouble *trouble);
 // Whatever it is, a link too.

@@ -332,7 +332,9 @@ bool resume_check_outputs(Job *job) {
     uint32_t count = unpack_count(&from, FILE_BYTES_LEAST);
     for (uint32_t i = 0; i < count; i++) {
         PublishedFile file = unpack_file(&from, false);
-        if (!from.bad && durable_size(file.path) == file.size) continue;
+        // Others may append to it since.
+        int64_t size = durable_size(file.path);
+        if (!from.bad && (size == file.size || (file.base.appends && size > file.size))) continue;
         return trouble_set(&job->trouble, TROUBLE_JOURNAL_OTHER,
                            "the job is finished, but its output '%s' is gone or was changed",
                            file.path);
