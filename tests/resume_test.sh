@@ -446,7 +446,7 @@ if begin damaged; then
     restored
     printf '\163\142\143\055\152\162\156\154\347\003\000\000\000\000\000\000\032\231\260\077\017\255\141\011\146\126\275\337\251\264\265\234' >journal/journal
     gives 2 ../file --resume=journal
-    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 12"
+    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 13"
     restored
     : >journal/journal
     gives 3 ../file --resume=journal

@@ -266,7 +266,7 @@ void rejects_judge(Job *job) {
     if (job->exit_code) return;
     if (options->has_rows) judge_rows(job, options->rows);
     else if (options->has_share) judge_share(job, options->share);
-    else if (!sink->present) judge_rows(job, 0);
+    else if (!sink->has_rows && !sink->has_share) judge_rows(job, 0);
     else if (sink->has_rows && job_setting(job, sink->limit_rows, &limit)) judge_rows(job, limit.i);
     else if (sink->has_share && job_setting(job, sink->limit_share, &limit))
         judge_share(job, limit.f);

@@ -121,7 +121,7 @@ class Maker:
             return
         where = self.pick((" write jsonl(\"rejects.jsonl\")", " write jsonl(\"rejects.jsonl\")",
                            " write csv(\"rejects.csv\")", ""))
-        limit = self.pick((" limit 1000000",) * 6 + (" limit 100%", " limit 3", " limit 5%", " limit 0"))
+        limit = self.pick((" limit 1000000",) * 6 + (" limit 100%", " limit 3", " limit 5%", " limit 0", "" if where else " limit 0"))
         self.statements.append([f"rejects{where}{limit}"])
 
     def let(self, head):
