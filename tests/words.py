@@ -29,6 +29,7 @@ GENERATED = {
     "tests/bench/RESULTS.md": "measured",
     "tests/bench/SINCE.md": "measured",
     "tests/bench/C3_700.md": "measured",
+    "tests/bench/XEON.md": "measured",
     "tests/bench/texts/RESULTS.md": "measured",
     "tests/bench/streaming/RESULTS.md": "measured",
     "tests/memory/RESULTS.md": "measured",
