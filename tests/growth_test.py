@@ -22,8 +22,6 @@ BLOCKS_MAX = 2500
 # Values that meet where ways of the code meet, for each column. What a row leaves in the place of a result goes on to the
 # next row unless the place is cleared, and then meets at every block of the loop: four for each sum of a group.
 MEETINGS_MAX = 3.7
-# Each filter of this program reads the second column by itself, and its text is tried with and without quotes.
-MEETINGS_OF_READS = {"where": 6}
 # Lines for each column or step of LARGE, where one kind of column shares its code. A step of its own cold block has 14.
 LINES_MAX = {"jsonl": 15, "group": 40, "derive": 10, "chain": 7}
 # Millions of instructions from the text of so many steps to its plan, by callgrind. Each step lists all columns.
@@ -105,7 +103,7 @@ def judge(work, name):
         faults.append(f"{small} lines for {SMALL} become {large} for {LARGE}")
     if most > BLOCKS_MAX:
         faults.append(f"a function of {LARGE} has {most} blocks")
-    if meetings > MEETINGS_OF_READS.get(name, MEETINGS_MAX) * LARGE:
+    if meetings > MEETINGS_MAX * LARGE:
         faults.append(f"{meetings} values meet in the code of {LARGE}")
     if large > LINES_MAX.get(name, large) * LARGE:
         faults.append(f"{large / LARGE:.1f} lines for each of {LARGE}")

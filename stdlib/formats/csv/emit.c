@@ -337,34 +337,17 @@ static Val read_again(Emit *e, Frame *frame, const SourceColumn *column, Value f
     return valid;
 }
 
-// A short way into a value: its text, which is the field at first.
-typedef struct Attempt {
-    Block begin;
-    Value text;
-} Attempt;
-
-static Attempt begin_attempt(Emit *e, Value field) {
-    Attempt attempt = {.begin = emit_block(e, "attempt")};
-    Block from = emit_here(e);
-    emit_jump(e, attempt.begin);
-    emit_at(e, attempt.begin);
-    attempt.text = (Value){.a = emit_phi(e, e->ptr, "text"), .b = emit_phi(e, e->i64, "len")};
-    emit_phi_add(attempt.text.a, field.a, from);
-    emit_phi_add(attempt.text.b, field.b, from);
-    return attempt;
-}
-
-// The first attempt failed: begins another one without the quotes around the field, should they be
-// there. Goes to `slow` else. No value that is read has such a quote in it.
-static void attempt_without_quotes(Emit *e, const Attempt *attempt, const CsvOptions *csv,
-                                   Value field, Block slow) {
+// A field that the short way refused is read without the quotes around it, should they be there.
+// Goes to `good` with the value in `slot`, else to `slow`. No value has such a quote in it.
+static Block read_without_quotes(Emit *e, const SourceOp *source, const Type *base, Value field,
+                                 Val slot, Block good, Block slow) {
+    const CsvOptions *csv = &source->options.csv;
     if (csv->quote != '"' && csv->quote != '\'') {
         emit_jump(e, slow);
-        return;
+        return nullptr;
     }
     Block quoted = emit_block(e, "quoted"), bare = emit_block(e, "bare");
-    Val first = LLVMBuildICmp(e->b, LLVMIntEQ, attempt->text.a, field.a, "");
-    emit_branch(e, LLVMBuildAnd(e->b, first, is_quoted(e, csv, field), ""), quoted, slow);
+    emit_branch(e, is_quoted(e, csv, field), quoted, slow);
     emit_at(e, quoted);
     Val last = LLVMBuildSub(e->b, field.b, emit_i64(e, 1), "");
     Val byte = emit_load(e, e->i8, emit_index(e, e->i8, field.a, last), "");
@@ -372,9 +355,12 @@ static void attempt_without_quotes(Emit *e, const Attempt *attempt, const CsvOpt
     Val two = LLVMBuildICmp(e->b, LLVMIntSGT, last, emit_i64(e, 0), "");
     emit_branch(e, LLVMBuildAnd(e->b, closed, two, ""), bare, slow);
     emit_at(e, bare);
-    emit_phi_add(attempt->text.a, emit_offset(e, field.a, 1), bare);
-    emit_phi_add(attempt->text.b, LLVMBuildSub(e->b, field.b, emit_i64(e, 2), ""), bare);
-    emit_jump(e, attempt->begin);
+    Value text = {.a = emit_offset(e, field.a, 1),
+                  .b = LLVMBuildSub(e->b, field.b, emit_i64(e, 2), "")};
+    Val status = emit_read_text(e, source, base, text, slot, false);
+    Block from = emit_here(e);
+    emit_branch(e, is_status(e, status, SB_OK), good, slow);
+    return from;
 }
 
 static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Value field) {
@@ -382,7 +368,7 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
     const Type *base = type_base(column->type);
     Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "value");
     Block slow = emit_block(e, "slow"), end = emit_block(e, "column");
-    Block from = nullptr;
+    Block from = nullptr, bare_from = nullptr;  // Where the value is there already.
     // An empty field, which may be null, reads as no bytes.
     if (base->kind == TYPE_BYTES || null_word_reads(e, &source->options.csv, base)) {
         emit_jump(e, slow);
@@ -393,13 +379,12 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
             emit_branch(e, is_quoted(e, &source->options.csv, field), slow, bare);
             emit_at(e, bare);
         }
-        Attempt attempt = begin_attempt(e, field);
-        Val status = emit_read_text(e, source, base, attempt.text, slot, true);
+        Val status = emit_read_text(e, source, base, field, slot, true);
         from = emit_here(e);
         Block failed = emit_block(e, "failed");
         emit_branch_likely(e, is_status(e, status, SB_OK), end, failed);
         emit_at(e, failed);
-        attempt_without_quotes(e, &attempt, &source->options.csv, field, slow);
+        bare_from = read_without_quotes(e, source, base, field, slot, end, slow);
     }
     emit_at(e, slow);
     // A null leaves nothing in the slot: give it a value.
@@ -415,6 +400,7 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
     if (column->type->nullable) {
         valid = emit_phi(e, e->i1, "valid");
         if (from) emit_phi_add(valid, emit_i1(e, true), from);
+        if (bare_from) emit_phi_add(valid, emit_i1(e, true), bare_from);
         emit_phi_add(valid, valid_slow, slow_end);
     }
     Value out = emit_load_value(e, base, slot);
