@@ -145,7 +145,7 @@ PAIRS = {
     "groups_of_matches": ((of_groups(1), document), (of_groups(0), document), 2),
     "parts_of_matches": ((of_part(1), document), (of_part(0), document), 1.3),
     "replaced_runs": ((of_lines('derive line = replace_matches(line, r"[0-9]", "##")'), document), (ALL_LINES, document), 9),
-    "replaced_groups": ((of_lines('derive line = replace_matches(line, r"([a-z])[ ,]([a-z])", "${1}-${2}")'), document), (ALL_LINES, document), 28),
+    "replaced_groups": ((of_lines('derive line = replace_matches(line, r"([a-z])[ ,]([a-z])", "${1}-${2}")'), document), (ALL_LINES, document), 24.5),
     "bytes_of_text": ((tokens(CLASS, "bytes(token)"), document), (tokens(CLASS), document), 1.02),
     "decimal_extremes": ((stations("decimal(9, 1)"), station), (stations("f64"), station), 1.15),
     "decimals_written": (doubled("decimal(15, 2)"), doubled("i64"), 1.3),

@@ -1,4 +1,5 @@
 // Regex compile: pattern -> tree -> program -> automaton -> one block of bytes.
+#include "stdlib/regex/regex_match.h"
 #include "stdlib/regex/regex_program.h"
 
 #include <stdio.h>
@@ -178,3 +179,18 @@ done:
 }
 
 void sb_regex_free(SbRegex *regex) { free(regex); }
+
+SbRegex *sb_regex_with(SbRegex *regex, SbStr with) {
+    SbRegex layout = *regex;
+    layout.pieces = reserve(&layout, (size_t)regex_count_pieces(with) * sizeof(SbRegexPiece));
+    SbRegex *block = aligned_alloc(BLOCK_ALIGN, layout.bytes);
+    if (block) {
+        memset(block, 0, layout.bytes);
+        memcpy(block, regex, regex->bytes);
+        *block = layout;
+        regex_read_pieces(regex, with, (SbRegexPiece *)((char *)block + layout.pieces),
+                          &block->piece_count);
+    }
+    sb_regex_free(regex);
+    return block;
+}

@@ -4,7 +4,6 @@
 #include "stdlib/text.h"
 
 #include <immintrin.h>
-#include <stdlib.h>
 #include <string.h>
 
 // Goes on after `span`: a match of nothing moves one character on, and an empty match right
@@ -290,15 +289,14 @@ int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_g
     return status == SB_NULL ? -1 : at;
 }
 
-// Pieces of a replacement at most: a reference has two characters or more.
-static int64_t count_pieces(SbStr with) {
+int64_t regex_count_pieces(SbStr with) {
     int64_t count = 1;
     for (int64_t i = 0; i < with.len; i++) count += with.ptr[i] == '$';
     return count;
 }
 
-static int32_t read_pieces(const SbRegex *regex, SbStr with, SbRegexPiece *pieces,
-                           uint32_t *count) {
+int32_t regex_read_pieces(const SbRegex *regex, SbStr with, SbRegexPiece *pieces,
+                          uint32_t *count) {
     int64_t at = 0;
     int32_t status;
     *count = 0;
@@ -306,20 +304,6 @@ static int32_t read_pieces(const SbRegex *regex, SbStr with, SbRegexPiece *piece
     do status = piece_read(regex, with, &at, &pieces[(*count)++]);
     while (status == SB_OK);
     return status == SB_NULL ? SB_OK : status;
-}
-
-SbRegex *sb_regex_with(SbRegex *regex, SbStr with) {
-    const uint32_t begin = (regex->bytes + 15) / 16 * 16;
-    const size_t bytes = (size_t)count_pieces(with) * sizeof(SbRegexPiece);
-    SbRegex *block = calloc(1, begin + (bytes + 15) / 16 * 16);
-    if (block) {
-        memcpy(block, regex, regex->bytes);
-        block->bytes = begin + (uint32_t)((bytes + 15) / 16 * 16);
-        block->pieces = begin;
-        read_pieces(regex, with, (SbRegexPiece *)((char *)block + begin), &block->piece_count);
-    }
-    sb_regex_free(regex);
-    return block;
 }
 
 // A replacement that is no constant is read for each text.
@@ -335,9 +319,10 @@ static int32_t replacement_read(SbCall *call, const SbRegex *regex, Replacement 
         r->pieces = (const SbRegexPiece *)((const char *)regex + regex->pieces);
         r->count = regex->piece_count;
     } else {
-        SbRegexPiece *pieces = sb_alloc(call, count_pieces(r->with) * (int64_t)sizeof *pieces);
+        const int64_t most = regex_count_pieces(r->with);
+        SbRegexPiece *pieces = sb_alloc(call, most * (int64_t)sizeof *pieces);
         if (!pieces) return SB_FAULT_TOO_LARGE;
-        int32_t status = read_pieces(regex, r->with, pieces, &r->count);
+        int32_t status = regex_read_pieces(regex, r->with, pieces, &r->count);
         if (status) return status;
         r->pieces = pieces;
     }

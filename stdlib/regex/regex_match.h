@@ -40,6 +40,11 @@ int32_t regex_backtrack(RegexSearch *search, const RegexBacktrack *run);
 // The bounds of the groups of a match that regex_search found: slots[2 * group], [2 * group + 1].
 int32_t regex_groups(const RegexSearch *search, SbRegexSpan span, int64_t slots[REGEX_SLOTS]);
 
+// The pieces of a replacement at most, and these. SB_FAULT_BAD_ARGUMENT: it names no group of the
+// pattern.
+int64_t regex_count_pieces(SbStr with);
+int32_t regex_read_pieces(const SbRegex *regex, SbStr with, SbRegexPiece *pieces, uint32_t *count);
+
 static inline bool regex_is_word(uint8_t c) {
     return (uint8_t)(c - '0') < 10 || (uint8_t)((c | 0x20) - 'a') < 26 || c == '_';
 }
