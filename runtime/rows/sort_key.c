@@ -173,12 +173,12 @@ int64_t sort_key_shared(const SbSortPart *part, SortPlace place, const SbEntry *
     SbStr a = text_of(part, first), b = text_of(part, entry);
     int64_t left = (a.len < b.len ? a.len : b.len) - place.offset, i = 0;
     if (left < most) most = left;
+    if (most <= 0) return 0;
+    const char *x = a.ptr + place.offset, *y = b.ptr + place.offset;
+    if (!memcmp(x, y, (size_t)most)) return most;
     for (; i < most; i += 8) {
-        uint64_t x = eight_bytes(a.ptr + place.offset + i) ^ eight_bytes(b.ptr + place.offset + i);
-        x = first_bytes(x, most - i);
-        if (!x) continue;
-        i += __builtin_clzll(x) / 8;
-        break;
+        uint64_t differ = first_bytes(eight_bytes(x + i) ^ eight_bytes(y + i), most - i);
+        if (differ) return i + __builtin_clzll(differ) / 8;
     }
-    return i < most ? i : most < 0 ? 0 : most;
+    return most;
 }

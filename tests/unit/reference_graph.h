@@ -179,11 +179,12 @@ static inline Op *flow_write(Flow *flow, Format format, const char *file) {
     return op;
 }
 
-// Rejects go to rejects.jsonl, without a limit.
+// Up to 100 rejects go to rejects.jsonl.
 static inline void flow_keep_rejects(Flow *flow) {
     flow->graph->rejects = (RejectsSink){.present = true,
                                          .format = FORMAT_JSONL,
-                                         .limit_rows = EXPR_NONE,
+                                         .has_rows = true,
+                                         .limit_rows = graph_const_i64(flow->graph, 100),
                                          .limit_share = EXPR_NONE,
                                          .span = no_span};
     flow->graph->rejects.path = flow_text(flow, flow_path(flow, "rejects.jsonl"));
