@@ -141,7 +141,7 @@ static void lose_part(Dispatch *d, const LivePartition *live) {
                              .data = (uintptr_t)live});
 }
 
-static void blame(Dispatch *d, NodeId maker) {
+void corrupt_blame(Dispatch *d, NodeId maker) {
     if (maker.i > 0)
         workers_distrust(d->own->workers, maker, "rows that it made are corrupt");
 }
@@ -169,7 +169,7 @@ void corrupt_fail(Dispatch *d, Flow *flow) {
     if (!good) return;
     lose_part(d, live);
     dispatch_tell(d, (Event){.kind = EVENT_FAILED, .task = task});
-    blame(d, maker);
+    corrupt_blame(d, maker);
 }
 
 // ---- spools -------------------------------------------------------------------------------------
@@ -188,5 +188,5 @@ void corrupt_spooled(Dispatch *d, const LivePartition *live) {
     NodeId maker = maker_of(d, live);
     if (!may_lose(d, live)) return;
     lose_part(d, live);
-    blame(d, maker);
+    corrupt_blame(d, maker);
 }

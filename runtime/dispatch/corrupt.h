@@ -10,6 +10,8 @@ void corrupt_open(Dispatch *d);
 // Of a partition that a worker has made, what this process is to read: is it what was made? The
 // lock is given back in between.
 bool corrupt_takes(Dispatch *d, const Flow *flow);
+// The worker made rows that are corrupt: it is lost. 0: it is known to nobody who did.
+void corrupt_blame(Dispatch *d, NodeId maker);
 // What the schedule compares of two attempts.
 uint64_t corrupt_checksum(const Partition *made);
 // The worker compares what the flow is to read, if another process made it.

@@ -1,5 +1,6 @@
 #include "runtime/dispatch/far_breaker.h"
 
+#include "runtime/dispatch/corrupt.h"
 #include "runtime/dispatch/state.h"
 #include "runtime/report.h"
 
@@ -200,10 +201,12 @@ bool far_hear_flushed(Dispatch *d, NodeId node, Unpack *from) {
                 wire_check_flushed(workers_space(d->own->workers), node.i, d->what, &flushed) &&
                 flush_of(d, flushed.stage, node)->asked &&
                 workers_own(d->own->workers, node, &flushed.blocks);
-    if (good) take(d, node, &flushed);
+    bool corrupt = good && flushed.corrupt;
+    if (good && !corrupt) take(d, node, &flushed);
     StageId stage = {(uint16_t)flushed.stage};
     wire_close_flushed(&flushed);
-    if (!good || d->stop) return good;
+    if (corrupt) corrupt_blame(d, node);
+    if (!good || corrupt || d->stop) return good;
     end_flush(d, flush_of(d, stage.i, node));
     say_flushed(d, stage, node);
     tell_flushed(&d->observers, stage.i);

@@ -106,7 +106,9 @@ void arena_space_close(ArenaSpace *space) {
 // ---- units --------------------------------------------------------------------------------------
 
 enum { SLOT_SHIFT = 10, SLOTS = 64, SIZES = 6 };  // 1 KiB to 32 KiB.
+enum : int64_t { PAGE = 4096 };
 enum : uint32_t { NO_UNIT = UINT32_MAX };
+enum : uint32_t { SEALED_MAX = 8192 };  // The system has 65,530 mappings for a process.
 enum { SPARE_UNITS = 64 };  // Free units whose pages stay, unless arena_keep says otherwise: 4 MiB.
 
 typedef enum Use : uint8_t { USE_FREE, USE_SLOTS, USE_WHOLE } Use;
@@ -117,6 +119,8 @@ typedef struct UnitInfo {
     Use      use;
     uint8_t  size;         // Slots have 1 KiB << size.
     bool     resident;     // Of a free unit: its pages are there.
+    uint64_t sealed;       // Of slots, those that this process may not write to; of the first unit
+                           // of a block, bit 0.
 } UnitInfo;
 
 struct Arena {
@@ -129,6 +133,7 @@ struct Arena {
     uint32_t  spare;        // Free units whose pages are there.
     uint32_t  spare_max;    // Free units whose pages may stay there.
     uint32_t  slots[SIZES];  // First unit with free slots of the size.
+    uint32_t  sealed;       // Blocks that are.
     int64_t   taken;
     int       fd;
 };
@@ -292,11 +297,43 @@ void *arena_take(Arena *arena, int64_t bytes) {
     return block;
 }
 
+// Where a block is known to be sealed.
+static uint64_t seal_bit(const Arena *arena, const void *block, int64_t bytes, uint64_t **bits) {
+    int64_t at = (const char *)block - arena->base;
+    *bits = &arena->units[at / ARENA_UNIT].sealed;
+    return is_small(bytes) ? UINT64_C(1) << (at % ARENA_UNIT >> (SLOT_SHIFT + size_of(bytes))) : 1;
+}
+
+// Each sealed block makes two mappings more at most, so that neither call runs out of them.
+static bool allow_writes(void *block, int64_t bytes, bool may) {
+    return mprotect(block, (size_t)room_of(bytes), may ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
+}
+
+void arena_seal(Arena *arena, void *block, int64_t bytes) {
+    if (room_of(bytes) < PAGE) return;
+    pthread_mutex_lock(&arena->lock);
+    uint64_t *bits, bit = seal_bit(arena, block, bytes, &bits);
+    if (!(*bits & bit) && arena->sealed < SEALED_MAX && allow_writes(block, bytes, false)) {
+        *bits |= bit;
+        arena->sealed++;
+    }
+    pthread_mutex_unlock(&arena->lock);
+}
+
+static void unseal(Arena *arena, void *block, int64_t bytes) {
+    uint64_t *bits, bit = seal_bit(arena, block, bytes, &bits);
+    if (!(*bits & bit)) return;
+    allow_writes(block, bytes, true);
+    *bits &= ~bit;
+    arena->sealed--;
+}
+
 void arena_give(Arena *arena, void *block, int64_t bytes) {
     if (!block) return;
     int64_t at = (char *)block - arena->base;
     uint32_t unit = (uint32_t)(at / ARENA_UNIT);
     pthread_mutex_lock(&arena->lock);
+    unseal(arena, block, bytes);
     if (is_small(bytes)) give_small(arena, unit, at % ARENA_UNIT);
     else free_units(arena, unit, units_for(bytes));
     arena->taken -= room_of(bytes);

@@ -64,6 +64,10 @@ void   arena_give(Arena *arena, void *block, int64_t bytes);
 // Another bytes for the block, whose first `used` bytes stay. nullptr: the arena is full, and the
 // block is as it was.
 void  *arena_resize(Arena *arena, void *block, int64_t bytes, int64_t more, int64_t used);
+// From now on this process only reads the block, until it gives it back: a write is a fault of the
+// memory. Other processes may write to it. Of blocks below a page, and where too many are
+// sealed, nothing happens.
+void   arena_seal(Arena *arena, void *block, int64_t bytes);
 // A block that an earlier life took and that is still in use. False: it is none of the arena, or is
 // taken already.
 bool   arena_claim(Arena *arena, void *block, int64_t bytes);

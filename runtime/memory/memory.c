@@ -223,6 +223,11 @@ void sb_memory_give_shared(SbMemory *memory, void *block, int64_t bytes) {
     sb_memory_release(memory, bytes);
 }
 
+void sb_memory_seal_shared(SbMemory *memory, void *block, int64_t bytes) {
+    struct Arena *arena = whole_of(memory)->arena;
+    if (arena) arena_seal(arena, block, bytes);
+}
+
 // ---- the account ----------------------------------------------------------------------------
 
 // Of `bytes` that were just taken back.

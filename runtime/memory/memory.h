@@ -84,6 +84,8 @@ static inline void *sb_memory_take_shared(SbMemory *memory, int64_t bytes) {
     return sb_memory_resize_shared(memory, nullptr, 0, bytes, 0);
 }
 void sb_memory_give_shared(SbMemory *memory, void *block, int64_t bytes);
+// The block is only read here from now on, until it is given back (arena_seal).
+void sb_memory_seal_shared(SbMemory *memory, void *block, int64_t bytes);
 // Has the account an arena?
 static inline bool sb_memory_shares(const SbMemory *memory) {
     return memory->whole ? memory->whole->arena : memory->arena;

@@ -254,6 +254,7 @@ void serve_flush(Serve *s, const Order *order) {
     failpoint("worker-flush");
     Flushed flushed = {.stage = flush.stage};
     flush_stage(s, &flush, &flushed);
+    left_check(s, &flushed);
     Text text = {0};
     copies_send_blocks(s, &flushed.blocks);
     wire_put_flushed(&text, &flushed);

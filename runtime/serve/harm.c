@@ -66,3 +66,16 @@ void harm_made(const Serve *s, const StageRun *run, const Partition *partition) 
             flip(out->state->begin + (len - (int64_t)sizeof(int64_t)) / 2);
     }
 }
+
+void harm_left(const Serve *s, const Flushed *flushed, bool sealed) {
+    const SbStage *stage = &s->job->ask.what->stages[flushed->stage];
+    for (uint32_t i = 0; i < flushed->part_count; i++) {
+        const FlushedPart *is = &flushed->parts[i];
+        const RowBlock *span = &is->part.spans[is->part.span_count / 2];
+        const SbEntry *entry = (const SbEntry *)(const void *)span->begin;
+        const SbBreaker *what = &s->job->ask.what->breakers[stage->terminals[is->terminal]];
+        void *address = sealed ? nullptr : first_address(what, entry);
+        if (address && flips(&s->runs[flushed->stage], "rows-kept")) flip(address);
+        if (sealed && flips(&s->runs[flushed->stage], "rows-left")) flip(&entry->hash);
+    }
+}

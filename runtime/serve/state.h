@@ -6,6 +6,7 @@
 //   trial.c   rows that ended foreign code
 //   inputs.c  what stages read: files, and rows in arenas
 //   breakers.c  breakers that its tasks fill
+//   left.c    what they leave to the coordinator
 //   join.c    workers of other machines: their connection, what they say of themselves
 //   harm.c    what tests do to rows of workers
 //   copies.c  bytes of arenas that come from the coordinator and go to it
@@ -204,10 +205,18 @@ void fills_let_go(Serve *s, Served *task);
 // Hands over what a stage has put into breakers.
 void serve_flush(Serve *s, const Order *order);
 
+// ---- left.c -------------------------------------------------------------------------------------
+
+// Before rows are handed over: this process writes to their blocks no more, and all that they point
+// to lies in arenas, or flushed->corrupt.
+void left_check(Serve *s, Flushed *flushed);
+
 // ---- harm.c -------------------------------------------------------------------------------------
 
 // Failpoints flip a bit of what is handed over, once its sums are known.
 void harm_made(const Serve *s, const StageRun *run, const Partition *partition);
+// The same of what breakers leave, before they are sealed and after that.
+void harm_left(const Serve *s, const Flushed *flushed, bool sealed);
 
 // ---- inputs.c -----------------------------------------------------------------------------------
 

@@ -101,6 +101,7 @@ static void put_run(Text *text, const FlushedRun *is) {
 
 void wire_put_flushed(Text *text, const Flushed *flushed) {
     pack_number(text, flushed->stage);
+    pack_number(text, flushed->corrupt);
     pack_number(text, flushed->trouble.kind != TROUBLE_NONE);
     if (flushed->trouble.kind != TROUBLE_NONE) wire_put_trouble(text, &flushed->trouble);
     pack_number(text, flushed->part_count);
@@ -145,6 +146,7 @@ static bool get_run(Unpack *from, Flushed *flushed) {
 
 bool wire_get_flushed(Unpack *from, Flushed *flushed) {
     *flushed = (Flushed){.stage = (uint32_t)unpack_number(from)};
+    flushed->corrupt = unpack_number(from) != 0;
     bool troubled = unpack_number(from) != 0;
     if (troubled && !wire_get_trouble(from, &flushed->trouble)) return false;
     uint32_t parts = unpack_count(from, 3 * sizeof(int64_t));

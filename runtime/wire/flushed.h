@@ -36,6 +36,7 @@ typedef struct Flushed {
     FlushedRun  *runs;
     uint32_t     run_count, run_room;
     WireBlocks   blocks;    // In which the rows lie.
+    bool         corrupt;   // Something else has written to rows, and nothing is handed over.
     bool         failed;    // There was no memory for one.
 } Flushed;
 

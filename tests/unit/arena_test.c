@@ -5,6 +5,7 @@
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -170,6 +171,55 @@ static void bytes_lie_in_one_arena(void) {
     CHECK(arena_space_find(&space, nullptr, INT64_MAX) == 3);
 }
 
+// The system writes there, or says that it may not.
+static bool is_writable(int zeroes, char *at) { return read(zeroes, at, 1) == 1; }
+
+static void sealed_blocks_are_only_read(void) {
+    static const int64_t sizes[] = {4096, 5000, 64 << 10, 100000, 1 << 20};
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 1, SPAN));
+    Arena *arena = arena_open(&space, 0);
+    int zeroes = open("/dev/zero", O_RDONLY);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t bytes = sizes[i];
+        char *before = arena_take(arena, bytes), *at = arena_take(arena, bytes);
+        char *after = arena_take(arena, bytes);
+        at[0] = 'a';
+        arena_seal(arena, at, bytes);
+        CHECK(!is_writable(zeroes, at) && !is_writable(zeroes, at + bytes - 1));
+        CHECK(is_writable(zeroes, before + bytes - 1) && is_writable(zeroes, after));
+        CHECK(at[0] == 'a');
+        arena_give(arena, at, bytes);
+        CHECK(is_writable(zeroes, at));
+        arena_give(arena, before, bytes);
+        arena_give(arena, after, bytes);
+    }
+    close(zeroes);
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
+// Beyond those that the system has mappings for, blocks stay as they are.
+static void many_blocks_are_sealed(void) {
+    enum { MANY = 20000, BYTES = 4096 };
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 1, (int64_t)(MANY + 16) * BYTES));
+    Arena *arena = arena_open(&space, 0);
+    int zeroes = open("/dev/zero", O_RDONLY);
+    static char *blocks[MANY];
+    for (int i = 0; i < MANY; i++) blocks[i] = arena_take(arena, BYTES);
+    for (int i = 0; i < MANY; i += 2) arena_seal(arena, blocks[i], BYTES);
+    CHECK(!is_writable(zeroes, blocks[0]) && is_writable(zeroes, blocks[1]));
+    for (int i = 0; i < MANY; i++) {
+        arena_give(arena, blocks[i], BYTES);
+        CHECK(is_writable(zeroes, blocks[i]));
+    }
+    CHECK(arena_taken(arena) == 0);
+    close(zeroes);
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
 static const UnitTest tests[] = {
     {"blocks_keep_their_bytes", blocks_keep_their_bytes},
     {"a_block_grows_and_shrinks", a_block_grows_and_shrinks},
@@ -177,6 +227,8 @@ static const UnitTest tests[] = {
     {"others_read_what_one_writes", others_read_what_one_writes},
     {"another_machine_has_a_copy", another_machine_has_a_copy},
     {"bytes_lie_in_one_arena", bytes_lie_in_one_arena},
+    {"sealed_blocks_are_only_read", sealed_blocks_are_only_read},
+    {"many_blocks_are_sealed", many_blocks_are_sealed},
 };
 
 UNIT_MAIN("arena", tests)
