@@ -82,7 +82,7 @@ void exchange_print(const FlowParts *of, uint32_t threads, Text *text) {
                        .threads = threads};
     parts.machine = &machine;
     machine.workers = flow_job_workers(of->ask);
-    machine.workers.threads = machine.workers.own_threads = machine.workers.place_threads = threads;
+    machine.workers.threads = machine.workers.own_cpus = machine.workers.place_threads = threads;
     machine.workers.ledger = ENOUGH;
     FlowPlan *plan = malloc(sizeof *plan);
     bool known = plan && machine.workers.count > 0 &&

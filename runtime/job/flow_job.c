@@ -152,7 +152,7 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
                                .completes = of->resumed,
                                .workers = machine->workers.count,
                                .places = machine->workers.places,
-                               .worker_cpus = machine->workers.own_threads * WHOLE,
+                               .worker_cpus = machine->workers.own_cpus * WHOLE,
                                .place_cpus = machine->workers.place_threads * WHOLE,
                                .timed_only = of->ask->options.workers.count == 0 &&
                                              machine->workers.places == 0,

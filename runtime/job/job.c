@@ -69,12 +69,13 @@ RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder orde
 uint32_t job_worker_threads(const Job *job, uint32_t worker) {
     const WorkerKind *kinds = job->ask.options.workers.kinds;
     const WorkerPlan *plan = &job->machine.workers;
-    if (worker > plan->count - plan->places) return plan->place_threads;
-    if (!kinds) return plan->own_threads;
+    uint32_t own = plan->count - plan->places;
+    if (worker > own) return plan->place_threads;
     const SbJob *what = job->ask.what;
-    const WorkerKind *kind = &kinds[worker - 1];
-    Slots slots = {.job = what, .cpus = kind->cpus * WHOLE};
+    const WorkerKind *kind = kinds ? &kinds[worker - 1] : nullptr;
+    Slots slots = {.job = what, .cpus = (kind ? kind->cpus : plan->own_cpus) * WHOLE};
     for (uint32_t r = 0; r < what->resource_count; r++)
-        slots.supply[r] = slots_of_kind(what, kind, r);
+        slots.supply[r] = kind ? slots_of_kind(what, kind, r)
+                               : slots_of_share(job->machine.slots.supply[r], own, worker - 1);
     return slots_threads(&slots);
 }

@@ -55,7 +55,7 @@ typedef struct WorkerPlan {
     uint32_t     begins;         // That are there from the start.
     uint32_t     places;         // Of `count`, the last ones: for workers that join.
     uint32_t     threads;        // Of the one that has most.
-    uint32_t     own_threads;    // Of each that this process starts, where all are alike.
+    uint32_t     own_cpus;       // Of each that this process starts, where all are alike.
     uint32_t     place_threads;  // Of each that joins.
     int64_t      memory;         // Bytes that the account of each worker may take.
     uint32_t     covered_max;    // As CorePlan's; of tests.

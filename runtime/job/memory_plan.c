@@ -253,9 +253,10 @@ bool memory_plan_share_out(Job *job, uint32_t threads) {
     machine->memory_total = machine->memory_whole;
     *workers = flow_job_workers(&job->ask);
     if (workers->count == 0) return true;
-    uint32_t own = workers->count - workers->places, cpus = options->workers.place_cpus;
-    workers->own_threads = own > 0 && threads > own ? threads / own : 1;
-    workers->place_threads = cpus ? cpus : threads;
+    uint32_t own = workers->count - workers->places, cpus = machine->slots.cpus / WHOLE;
+    uint32_t place_cpus = options->workers.place_cpus;
+    workers->own_cpus = own > 0 && cpus > own ? cpus / own : 1;
+    workers->place_threads = place_cpus ? place_cpus : threads;
     for (uint32_t w = 0; w < workers->count; w++) {
         uint32_t each = job_worker_threads(job, w + 1);
         if (each > workers->threads) workers->threads = each;

@@ -251,8 +251,7 @@ static NodeKind one_of_places(const FlowNumbers *numbers) {
                       .memory = numbers->worker_memory};
 }
 
-// Other resources are shared out among the workers in whole pieces; the first one has what is left
-// over.
+// Other resources are shared out among the workers.
 static NodeKind one_of_alike(const Maker *m, uint32_t worker) {
     const CorePlan *plan = &m->flow->plan;
     const FlowNumbers *numbers = m->numbers;
@@ -260,9 +259,8 @@ static NodeKind one_of_alike(const Maker *m, uint32_t worker) {
                     .memory = numbers->worker_memory};
     for (uint8_t r = 1; r < plan->resource_count; r++) {
         if (!is_far(m, r)) continue;
-        uint32_t all = plan->nodes[0].capacity[r], count = own_workers(numbers);
-        uint32_t each = all / WHOLE / count * WHOLE;
-        one.capacity[r] = worker == 0 ? all - each * (count - 1) : each;
+        uint32_t all = plan->nodes[0].capacity[r];
+        one.capacity[r] = slots_of_share(all, own_workers(numbers), worker);
     }
     return one;
 }

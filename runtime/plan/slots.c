@@ -65,6 +65,11 @@ uint32_t slots_of_kind(const SbJob *job, const WorkerKind *kind, uint32_t resour
     return 0;
 }
 
+uint32_t slots_of_share(uint32_t supply, uint32_t workers, uint32_t worker) {
+    uint32_t each = supply / WHOLE / workers * WHOLE;
+    return worker == 0 ? supply - each * (workers - 1) : each;
+}
+
 static bool stands_twice(const Options *options, const WorkerKind *kind, const Supply *supply,
                          Trouble *trouble) {
     SbStr name = {supply->name, (int64_t)supply->name_len};

@@ -20,6 +20,9 @@ bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t
                 Trouble *trouble);
 // What a worker of that kind has of a resource of the job.
 uint32_t slots_of_kind(const SbJob *job, const WorkerKind *kind, uint32_t resource);
+// Of a supply, what the worker of that number has beside others that are alike: whole pieces. The
+// first, number 0, has what is left over.
+uint32_t slots_of_share(uint32_t supply, uint32_t workers, uint32_t worker);
 // Threads that are busy when all slots are: one for each cpu, or more where tasks share one, and
 // those of tasks that hold none.
 uint32_t slots_threads(const Slots *slots);

@@ -15,9 +15,9 @@ enum : int64_t {
     SECOND = 1000000000,
     // A commit takes so small a part of the time. None comes sooner than after the least pause, and
     // one comes after the most at the latest.
-    COMMIT_SHARE = 50,
+    COMMIT_SHARE = 20,
     COMMIT_NS_LEAST = SECOND / 10,
-    COMMIT_NS_MOST = SECOND,
+    COMMIT_NS_MOST = SECOND / 2,
     COMMIT_BYTES = 64 << 20,
     // Where breakers or marks of joins belong to it, all of which are written: the first one early,
     // each other after as much time as the job had worked before the last one.
