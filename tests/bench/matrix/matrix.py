@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """matrix.py: programs over families of data, beside a C program by hand for each family and other tools.
 
-usage: tests/bench/matrix/matrix.py [--scale=S] [--rounds=N] [--no-peers] [--before=SBC] [--instructions] [--write] [MEMBER...]
+usage: tests/bench/matrix/matrix.py [--scale=S] [--rounds=N] [--no-peers] [--before=SBC] [--write] [MEMBER...]
+       tests/bench/matrix/matrix.py --instructions [--write] [MEMBER...]
        tests/bench/matrix/matrix.py --check [MEMBER...]
 
 A member is a line of a file family_*.py; MEMBER is the beginning of names. Data, jobs and programs by hand lie in
 build/bench/matrix/. All contenders run in turn, and the outputs of the first round are compared. The table has the least processor
 seconds (user and system) of each, and the share of the C program. Peers are those of tests/bench/run.sh, which installs them; what
-they import and compile is not timed. --instructions counts those of a byte, of job and C program, by callgrind. --write puts the
-table into RESULTS.md. --check compares outputs alone, on few rows and without peers: a test, of which a
+they import and compile is not timed. --write puts the table into RESULTS.md. --instructions counts those of a byte, of job and C
+program, by callgrind, which needs no quiet machine; its table is INSTRUCTIONS.md. --check compares outputs alone, on few rows and without peers: a test, of which a
 submission runs its share (tests/share.py).
 """
 
@@ -197,8 +198,6 @@ def judge(member, options, others, peers):
     paths = data_of(member, options.scale)
     figures, faults = measure(member, options, paths, peers)
     line = tables.Line(member, sum(path.stat().st_size for path in paths.values()), figures, faults)
-    if options.instructions:
-        line.instructions = count.a_byte(member, options, sys.modules[__name__])
     forget(paths, others, options.scale)
     return line
 
@@ -259,6 +258,11 @@ def main():
     build_all(options, chosen)
     if options.check:
         sys.exit(check(chosen, options))
+    if options.instructions:
+        page = count.page(chosen, options, sys.modules[__name__])
+        if options.write:
+            (HERE / "INSTRUCTIONS.md").write_text(page)
+        return
     peers = {}
     if not options.no_peers and not options.before:
         subprocess.run([HERE.parent / "run.sh", "--install"], check=True)

@@ -19,7 +19,6 @@ class Line:
     bytes: int
     figures: dict  # By contender: processor seconds, seconds, peak MiB.
     faults: dict
-    instructions: tuple = ()  # Of a byte: program by hand, job.
 
     @property
     def share(self):
@@ -42,6 +41,10 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def commit():
+    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+
+
 def row(cells):
     return "| " + " | ".join(cells) + " |"
 
@@ -51,7 +54,6 @@ class Table:
         self.options, self.versions, self.lines = options, versions, []
         self.load = os.getloadavg()[0]
         head = ["member", "MB", "C, s", *(["before, s"] if options.before else []), "sbc, s", "share of C"]
-        head += ["C, instructions a byte", "sbc", "share"] if options.instructions else []
         head += ["best peer", "its s", "times sbc"] if versions else []
         self.head = [row(head), "|---" + "|---:" * (len(head) - 1) + "|"]
         print("\n".join(self.head), flush=True)
@@ -63,9 +65,6 @@ class Table:
     def row_of(self, line):
         own = [f"{line.figures[name][0]:.3f}" for name in OWN if name in line.figures]
         cells = [line.member.name, f"{line.bytes / 1e6:.0f}", *own, f"{line.share:.0%}"]
-        if self.options.instructions:
-            hand, job = line.instructions
-            cells += [f"{hand:.1f}", f"{job:.1f}", f"{hand / job:.0%}"]
         if self.versions:
             peer = line.best_peer
             cells += [peer[0], f"{peer[1]:.3f}", f"{line.ratio:.2f}"] if peer else ["", "", ""]
@@ -74,16 +73,12 @@ class Table:
     def families(self):
         """By family: the least share, the geometric mean, and the least and mean ratio of the best peer."""
         head = ["family", "members", "least share of C", "geometric mean"]
-        head += ["share of instructions, least", "mean"] if self.options.instructions else []
         head += ["best peer, least", "mean"] if self.versions else []
         lines = ["", row(head), "|---" + "|---:" * (len(head) - 1) + "|"]
         names = list(dict.fromkeys(line.member.family for line in self.lines))
         for name in [*names, "all"]:
             of = [line for line in self.lines if name in (line.member.family, "all")]
             cells = [name, str(len(of)), f"{min(x.share for x in of):.0%}", f"{mean([x.share for x in of]):.0%}"]
-            if self.options.instructions:
-                shares = [x.instructions[0] / x.instructions[1] for x in of]
-                cells += [f"{min(shares):.0%}", f"{mean(shares):.0%}"]
             ratios = [x.ratio for x in of if x.best_peer]
             if self.versions:
                 cells += [f"{min(ratios):.2f}", f"{mean(ratios):.2f}"] if ratios else ["", ""]
@@ -112,13 +107,12 @@ class Table:
 
     def page(self):
         options = self.options
-        command = f"tests/bench/matrix/matrix.py --scale={options.scale:g} --rounds={options.rounds}{' --instructions' if options.instructions else ''} --write"
+        command = f"tests/bench/matrix/matrix.py --scale={options.scale:g} --rounds={options.rounds} --write"
         cpu = next((x.split(":")[1].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")), "")
         tools = ", ".join(f"{name} {version}" for name, version in self.versions.items())
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-        head = (f"Measured on {time.strftime('%Y-%m-%d')} by `{command}` at commit {commit}: {cpu}, {os.cpu_count()} cores, 2 threads, "
+        head = (f"Measured on {time.strftime('%Y-%m-%d')} by `{command}` at commit {commit()}: {cpu}, {os.cpu_count()} cores, 2 threads, "
                 f"Linux {platform.release()}, a load of {self.load:.1f} by others when it began. {tools}. Seconds are of the processor, user and system, "
-                f"the least of {options.rounds} rounds in turn. Outputs were compared and are equal. Instructions a byte are callgrind's.")
+                f"the least of {options.rounds} rounds in turn. Outputs were compared and are equal.")
         parts = ["# The matrix", "", head, *self.families(), *self.missed()]
         if MISSES.exists():
             parts += ["", MISSES.read_text().rstrip()]
