@@ -156,11 +156,22 @@ static bool add_run(Dispatch *d, SbBreakerState *breaker, const FlushedRun *run)
     return sb_breaker_add_run(breaker, &is);
 }
 
+// The entries are written to as they are put together. Of very many, those who do that find pages.
+static void populate(const WireBlocks *blocks) {
+    enum : int64_t { MOST = 256 << 20 };
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < blocks->count && bytes < MOST; i++) {
+        arena_populate(blocks->items[i].at, blocks->items[i].bytes);
+        bytes += blocks->items[i].bytes;
+    }
+}
+
 static bool add_parts(Dispatch *d, NodeId node, Flushed *flushed) {
     const SbStage *stage = d->runs[flushed->stage].stage;
     FarRows *rows = nullptr;
     bool good = true;
     if (flushed->blocks.count > 0) {
+        populate(&flushed->blocks);
         rows = workers_rows(d->own->workers, node, &flushed->blocks);
         good = rows;
     }

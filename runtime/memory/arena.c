@@ -169,12 +169,16 @@ static uint32_t units_for(int64_t bytes) {
     return (uint32_t)((bytes + ARENA_UNIT - 1) / ARENA_UNIT);
 }
 
-static void take_units(Arena *arena, uint32_t first, uint32_t count, Use use) {
+// Returns how many of them have no pages yet.
+static uint32_t take_units(Arena *arena, uint32_t first, uint32_t count, Use use) {
+    uint32_t bare = 0;
     for (uint32_t u = first; u < first + count; u++) {
+        bare += !arena->units[u].resident;
         arena->spare -= arena->units[u].resident;
         arena->units[u] = (UnitInfo){.use = use, .next = NO_UNIT, .prior = NO_UNIT};
     }
     if (arena->touched < first + count) arena->touched = first + count;
+    return bare;
 }
 
 // The first of `count` free units side by side in [from, to); NO_UNIT: there are none.
@@ -281,19 +285,25 @@ static int64_t room_of(int64_t bytes) {
                            : units_for(bytes) * ARENA_UNIT;
 }
 
+void arena_populate(void *block, int64_t bytes) {
+    if (bytes >= ARENA_UNIT) madvise(block, (size_t)room_of(bytes), MADV_POPULATE_WRITE);
+}
+
 void *arena_take(Arena *arena, int64_t bytes) {
     void *block = nullptr;
+    uint32_t bare = 0;
     if (bytes > (int64_t)arena->unit_count * ARENA_UNIT) return nullptr;
     pthread_mutex_lock(&arena->lock);
     if (is_small(bytes)) {
         block = take_small(arena, size_of(bytes));
     } else {
         uint32_t count = units_for(bytes), first = find_units(arena, count);
-        if (first != NO_UNIT) take_units(arena, first, count, USE_WHOLE);
+        if (first != NO_UNIT) bare = take_units(arena, first, count, USE_WHOLE);
         if (first != NO_UNIT) block = unit_at(arena, first);
     }
     if (block) arena->taken += room_of(bytes);
     pthread_mutex_unlock(&arena->lock);
+    if (bare > 0) arena_populate(block, bytes);
     return block;
 }
 

@@ -64,6 +64,9 @@ void   arena_give(Arena *arena, void *block, int64_t bytes);
 // Another bytes for the block, whose first `used` bytes stay. nullptr: the arena is full, and the
 // block is as it was.
 void  *arena_resize(Arena *arena, void *block, int64_t bytes, int64_t more, int64_t used);
+// Maps all pages of a block at once, to write: a fault for each takes some times as long. Of blocks
+// below 64 KiB nothing happens.
+void   arena_populate(void *block, int64_t bytes);
 // From now on this process only reads the block, until it gives it back: a write is a fault of the
 // memory. Other processes may write to it. Of blocks below a page, and where too many are
 // sealed, nothing happens.
