@@ -121,13 +121,19 @@ def children(pid):
     return found
 
 
-def is_python(pid):
-    """An interpreter that a job runs its functions in, or a script that finds one: no worker. A job without its first one cannot begin
-    (SB8100)."""
+def name_of(pid):
+    with open(f"/proc/{pid}/comm") as name:
+        return name.read()
+
+
+def may_die(pid, job):
+    """Not an interpreter that a job runs its functions in, nor a script that finds one: a job without its first one cannot begin
+    (SB8100). What has the name of the job still may become one."""
     try:
-        with open(f"/proc/{pid}/comm") as name, open(f"/proc/{pid}/cmdline", errors="replace") as words:
+        with open(f"/proc/{pid}/cmdline", errors="replace") as words:
             begins = [os.path.basename(word) for word in words.read().split("\0")[:2]]
-            return name.read().startswith("python") or any(word.startswith(("python", "pyenv")) for word in begins)
+        name = name_of(pid)
+        return name != name_of(job) and not name.startswith("python") and not any(word.startswith(("python", "pyenv")) for word in begins)
     except OSError:
         return False
 
@@ -151,7 +157,7 @@ class Outside(threading.Thread):
 
     def run(self):
         while not self.over.wait(self.draw.choice([0.002, 0.01, 0.03, 0.1])):
-            getattr(self, self.kind)([pid for pid in children(self.pid) if not is_python(pid)])
+            getattr(self, self.kind)([pid for pid in children(self.pid) if may_die(pid, self.pid)])
 
     def kills(self, workers):
         """One, several or all of the workers die at once."""
