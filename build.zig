@@ -123,6 +123,7 @@ pub fn build(b: *std.Build) void {
     _ = embedded.addCopyFile(b.path("stdlib/functions.decl"), "functions.decl");
     _ = embedded.addCopyFile(b.path("codegen/cuda/device.cuh"), "device.cuh");
     _ = embedded.addCopyFile(b.path("codegen/cuda/group.cuh"), "group.cuh");
+    _ = embedded.addCopyFile(b.path("codegen/cuda/keep.cuh"), "keep.cuh");
     _ = embedded.addCopyFile(b.path("stdlib/number/math_lanes.h"), "math_lanes.h");
     _ = embedded.addCopyFile(b.path("codegen/cuda/reduce.cuh"), "reduce.cuh");
     for ([_][]const u8{ "half.h", "math_f32.h", "math_f64.h", "math_pair.h" }) |name|

@@ -1,7 +1,8 @@
 // Rows whose leading steps a kernel may have done on a GPU.
 //
 //   row ─▶ sb_kernel_fill, before the first row of a launch
-//       ├─ its status is 0 ─▶ the rest of the stage, with columns that the kernel gave
+//       ├─ its status is 0 ─▶ the rest of the stage, with columns that the kernel gave: at the
+//       │                     row's number, or at its place among kept rows (sb_kernel_place)
 //       └─ else            ─▶ all of the stage, as without a GPU
 #include "codegen/emit_stage.h"
 
@@ -46,6 +47,7 @@ static Columns columns_of(Emit *e, const CudaUnit *unit, bool outputs) {
     Columns all = {0};
     for (size_t k = 0; k < unit->kernel_count; k++) {
         const CudaKernel *kernel = &unit->kernels[k];
+        if (kernel->keeps) continue;  // It takes and gives what others give.
         size_t count = outputs ? kernel->output_count : kernel->input_count;
         const CudaColumn *columns = outputs ? kernel->outputs : kernel->inputs;
         for (size_t i = 0; i < count; i++)
@@ -139,13 +141,13 @@ static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, C
     const CudaGroups *groups = kernel->groups;
     PART(&parts, SbKernel, lanes, emit_i32(e, groups ? groups->lanes : SB_KERNEL_LANES));
     PART(&parts, SbKernel, groups, emit_int(e, e->i8, groups != nullptr));
+    PART(&parts, SbKernel, keeps, emit_int(e, e->i8, kernel->keeps));
     PART(&parts, SbKernel, blocks, emit_i32(e, kernel->blocks));
-    PART(&parts, SbKernel, inputs,
-         numbers(e, kernel->inputs, kernel->input_count, inputs, temps));
-    PART(&parts, SbKernel, input_count, emit_i32(e, (uint32_t)kernel->input_count));
-    PART(&parts, SbKernel, outputs,
-         numbers(e, kernel->outputs, kernel->output_count, outputs, temps));
-    PART(&parts, SbKernel, output_count, emit_i32(e, (uint32_t)kernel->output_count));
+    size_t in = kernel->keeps ? 0 : kernel->input_count, out = kernel->output_count;
+    PART(&parts, SbKernel, inputs, numbers(e, kernel->inputs, in, inputs, temps));
+    PART(&parts, SbKernel, input_count, emit_i32(e, (uint32_t)in));
+    PART(&parts, SbKernel, outputs, numbers(e, kernel->outputs, out, outputs, temps));
+    PART(&parts, SbKernel, output_count, emit_i32(e, (uint32_t)out));
     PART(&parts, SbKernel, params, params(e, kernel));
     PART(&parts, SbKernel, param_count, emit_i32(e, (uint32_t)kernel->param_count));
     return parts_struct(e, &parts, sizeof(SbKernel));
@@ -194,6 +196,7 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     bool approx = false;
     for (size_t i = 0; i < unit->kernel_count; i++) approx |= unit->kernels[i].product != nullptr;
     PART(&parts, SbKernels, approx, emit_int(e, e->i8, approx));
+    PART(&parts, SbKernels, keeps, emit_int(e, e->i8, stage->kernels.keeps));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbKernels)), "kernels");
 }
 
@@ -261,11 +264,18 @@ void kernels_ask(Emit *e, Val number, Block judged, Block next) {
     Val byte = emit_load(e, e->i8, emit_index(e, e->i8, bytes, at), "");
     Val clean = LLVMBuildICmp(e->b, LLVMIntEQ, byte, emit_int(e, e->i8, 0), "");
     Block unclean = emit_block(e, "unclean");
-    emit_branch_likely(e, clean, done, unclean);
+    Block place = e->stage->stage->kernels.keeps ? emit_block(e, "place") : done;
+    emit_branch_likely(e, clean, place, unclean);
     emit_at(e, unclean);
     if (groups) kernel_groups_judge(e);
     else leave_filtered(e, byte, next);
     emit_jump(e, judged);
+    if (place != done) {
+        emit_at(e, place);
+        Val kept = emit_callv(e, "sb_kernel_place", e->i64, arg(e->task), arg(at));
+        emit_store_at(e, kept, e->task, offsetof(SbTask, kernel) + offsetof(SbKernelRows, at));
+        emit_jump(e, done);
+    }
     emit_at(e, done);
 }
 
@@ -279,8 +289,11 @@ bool kernels_did(const Emit *e, const Op *op) {
     return e->stage->by_kernel && member_of(e, op) < e->stage->stage->kernels.op_count;
 }
 
-// The rest of the stage asks for what the last member of the kernels gives, and for no column of
-// the members before that has not come back.
+bool kernels_did_item(const Emit *e, const Op *op, uint32_t item) {
+    return kernels_did(e, op) && !e->stage->stage->kernels.beside[member_of(e, op)][item];
+}
+
+// The rest of the stage, and items that the CPU computes, ask for no column that has not come back.
 Value kernels_load(Emit *e, Frame *frame, uint32_t column) {
     const Op *op = frame->op;
     const Stage *stage = e->stage->stage;

@@ -90,17 +90,15 @@ static void deliver_project(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
     const bool *used = e->plan->usage.columns[op->id.i];
     if (columns_did(e, op)) out->load = columns_load;
-    if (kernels_did(e, op)) {
-        out->load = kernels_load;
-        stage_push(e, out, next);
-        return;
-    }
+    if (kernels_did(e, op)) out->load = kernels_load;
     for (uint32_t i = 0; i < op->project.count; i++) {
         ExprId item = op->project.items[i].expr;
         // Whoever only asks for keys of joins calls nothing that the rows will call once more.
         bool calls = graph_has_effects(e->graph, item) || graph_is_foreign(e->graph, item);
         bool here = graph_faults(e->graph, item) || (calls && !e->stage->asks);
-        if (!used[i] || !here || columns_did_item(e, op, i) || explode_cuts(e, op, i)) continue;
+        if (!used[i] || !here || columns_did_item(e, op, i) || kernels_did_item(e, op, i) ||
+            explode_cuts(e, op, i))
+            continue;
         part_split(e);
         frame_column(e, out, i);
     }

@@ -85,6 +85,7 @@ Block kernel_groups_next(Emit *e, Block next);
 // At a border between blocks: goes to `next` where more rows of the launch come.
 void  kernel_groups_border(Emit *e, Block next);
 bool  kernels_did(const Emit *e, const Op *op);    // As columns_did, of rows after a kernel.
+bool  kernels_did_item(const Emit *e, const Op *op, uint32_t item);
 Value kernels_load(Emit *e, Frame *frame, uint32_t column);
 
 // The loops over the stage's input (emit_scan.c, emit_entries.c): for each row they fill the

@@ -186,10 +186,35 @@ static size_t row_bytes(const CudaColumn *columns, size_t count, bool temps) {
     return bytes;
 }
 
+static void explain_keeper(TextBuf *out, const CudaKernel *kernel) {
+    text_buf_format(out, "    %.*s ", TEXT_ARG(kernel->name));
+    if (kernel->keeps == SB_KERNEL_COUNTS)
+        text_buf_format(out, "counts kept rows of each %u\n", SB_KERNEL_SEGMENT);
+    else
+        text_buf_format(out, "brings kept rows together, %zu bytes of each\n",
+                        row_bytes(kernel->inputs, kernel->input_count, false));
+}
+
+static void explain_uses(TextBuf *out, const CudaKernel *kernel, const CudaTask *tasks,
+                         size_t count) {
+    for (size_t t = 0; t < count; t++)
+        for (size_t u = 0; u < tasks[t].code.use_count; u++) {
+            const CudaUse *use = &tasks[t].code.uses[u];
+            if (!text_eq(use->kernel, kernel->name)) continue;
+            text_buf_format(out, "        sm_%u: %u registers, %u bytes spilled\n",
+                            tasks[t].architecture, use->registers, use->spill_bytes);
+        }
+}
+
 // `apart`: the kernel before; null: it is the first one.
 static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKernel *apart,
                            const CudaTask *tasks, size_t count) {
     const CudaProduct *product = kernel->product;
+    if (kernel->keeps) {
+        explain_keeper(out, kernel);
+        explain_uses(out, kernel, tasks, count);
+        return;
+    }
     if (product)
         text_buf_format(out, "    cuBLASLt multiplies by a matrix of %u x %u %s, sums in f32%s%s\n",
                         product->of.k, product->of.n, type_kind_name(product->of.elem->kind),
@@ -221,13 +246,7 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKer
     if (kernel->tiled)
         text_buf_format(out, "        puts lists together in shared memory, %u rows at a time\n",
                         SB_KERNEL_LANES);
-    for (size_t t = 0; t < count; t++)
-        for (size_t u = 0; u < tasks[t].code.use_count; u++) {
-            const CudaUse *use = &tasks[t].code.uses[u];
-            if (!text_eq(use->kernel, kernel->name)) continue;
-            text_buf_format(out, "        sm_%u: %u registers, %u bytes spilled\n",
-                            tasks[t].architecture, use->registers, use->spill_bytes);
-        }
+    explain_uses(out, kernel, tasks, count);
 }
 
 int kernels_explain(const Kernels *kernels, TextBuf *out) {

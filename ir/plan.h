@@ -119,7 +119,11 @@ typedef struct KernelPart {
     uint32_t op_count;  // How many members, root first, none of which has two consumers.
     bool    *inputs;    // By column of the root: does a kernel read it?
     bool   **outputs;   // By member: of a PROJECT, which items a kernel gives to what follows.
+    bool   **beside;    // By member: of a PROJECT, which items the CPU computes of kept rows.
+    OpId     beside_at; // The first step with such an item. OP_NONE: there is none.
+    Text     beside_reason;
     bool     groups;    // A kernel fills the groups of the only terminal, and gives no columns.
+    bool     keeps;     // Columns come back without the rows that filters take out.
     OpId     rest;      // The first step that the CPU does. OP_NONE: none.
     Text     reason;    // Why the CPU does `rest`.
 } KernelPart;
@@ -261,6 +265,8 @@ bool   plan_is_approx(const Plan *plan, const Stage *stage);
 
 // What kernels compute of a stage that begins with entries, which need not be one of the plan.
 KernelPart plan_kernel_part(const Plan *plan, const Stage *stage);
+// Do kernels of the stage judge filters, and give columns?
+bool plan_kernels_filter(const Plan *plan, const Stage *stage);
 KernelItem plan_kernel_item(const Plan *plan, const Stage *stage, uint32_t m, uint32_t column);
 
 // What a kernel keeps of an aggregate (plan_kernel_groups.c).

@@ -24,7 +24,8 @@ static const struct {
     double bus, memory;               // Bytes a nanosecond.
     double border_ns, column_ns;      // Of a core: an edge, a number out of a row or into it.
     double byte_ns;                   // Of a core: of tensors, out of a row or into it.
-    double launch_ns, launch_rows;
+    double launch_ns, launch_rows, launch_bytes;
+    double wait_ns;                   // Of a launch, for the number of kept rows.
 } machine = {
     // GI: 192 copies of 8 MiB each way at once in 33.0 ms.
     .bus = 48.8,
@@ -35,7 +36,9 @@ static const struct {
     // 1.3 for a byte of `gb`. Of the 0.35 s 0.22 are measured, with the memory of one slot.
     .border_ns = 12, .column_ns = 6, .byte_ns = 1.3,
     // A stream's wait and two messages between processes: 55 to 95 us.
-    .launch_ns = 75'000, .launch_rows = 1 << 16,
+    .launch_ns = 75'000, .launch_rows = 1 << 16, .launch_bytes = 8 << 20,
+    // Assumed: a stream's wait without messages, two short kernels, and calls of the driver.
+    .wait_ns = 25'000,
 };
 
 static const double SURE = 2;  // By how much a GPU has to be faster.
@@ -93,11 +96,13 @@ static void add_nodes(PlanCost *cost, const Graph *graph, Walk *walk) {
     }
 }
 
-static void add_member(PlanCost *cost, const Plan *plan, const Op *op, Walk *walk) {
+static void add_member(PlanCost *cost, const Plan *plan, const Op *op, const bool *beside,
+                       Walk *walk) {
     walk_start(walk);
     if (op->kind == OP_FILTER) walk_add(walk, op->filter.pred);
     for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
-        if (plan->usage.columns[op->id.i][i]) walk_add(walk, op->project.items[i].expr);
+        if (plan->usage.columns[op->id.i][i] && !beside[i])
+            walk_add(walk, op->project.items[i].expr);
     add_nodes(cost, plan->graph, walk);
 }
 
@@ -126,13 +131,28 @@ PlanCost plan_cost(const Plan *plan, const Stage *stage, const KernelPart *part,
     PlanCost cost = {.host_ns = borders * machine.border_ns};
     Walk walk = walk_make(plan->graph);
     for (uint32_t m = 1; m < part->op_count; m++)
-        add_member(&cost, plan, graph_op_at(plan->graph, stage->ops[m]), &walk);
+        add_member(&cost, plan, graph_op_at(plan->graph, stage->ops[m]), part->beside[m], &walk);
     add_columns(&cost, plan, stage, part);
     uint64_t longer = cost.bytes_in > cost.bytes_out ? cost.bytes_in : cost.bytes_out;
     double memory_ns = (double)(cost.bytes_in + cost.bytes_out) / machine.memory;
     cost.bus_ns = (double)longer / machine.bus;
     if (cost.kernel_ns < memory_ns) cost.kernel_ns = memory_ns;
     return cost;
+}
+
+// ---- kept rows ----------------------------------------------------------------------------------
+
+CostKept cost_kept(const PlanCost *cost, int64_t rows) {
+    static const double share = 0.5;
+    double fit = machine.launch_bytes / (double)(cost->bytes_in + cost->bytes_out + 1);
+    double most = rows ? (double)rows : machine.launch_rows;
+    double launch = fit < most ? fit : most, bytes = launch * (double)cost->bytes_out;
+    return (CostKept){
+        .rows = (uint64_t)launch,
+        .saved_ns = (1 - share) * bytes / machine.bus,
+        // Kept rows are read and written.
+        .spent_ns = machine.wait_ns + 2 * share * bytes / machine.memory,
+    };
 }
 
 // ---- both sides ---------------------------------------------------------------------------------

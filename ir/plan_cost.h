@@ -25,6 +25,16 @@ typedef struct PlanCost {
 // would not need.
 PlanCost plan_cost(const Plan *plan, const Stage *stage, const KernelPart *part, uint32_t borders);
 
+// What a launch saves, and spends, if kept rows alone come back: those which no filter takes out.
+// Half of its rows are. Their number comes back before them, for which the task waits.
+typedef struct CostKept {
+    uint64_t rows;                     // Of the launch.
+    double   saved_ns, spent_ns;
+} CostKept;
+
+// `rows`: of a launch at most, as the program says; 0: it does not.
+CostKept cost_kept(const PlanCost *cost, int64_t rows);
+
 // Nanoseconds a row of all cores together, and of a GPU with these cores beside it.
 double cost_on_cpu(const PlanCost *cost);
 double cost_on_gpu(const PlanCost *cost);

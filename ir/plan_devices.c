@@ -3,6 +3,12 @@
 //
 // It becomes steps of an `on gpu` block in all but the name: its operators ask for a GPU, so that
 // borders appear before and after. Everything after this pass knows only that.
+//
+// Steps between two blocks join these, where kernels then compute as much of the second one as they
+// would have alone. So both blocks are one launch: what the second one reads stays on the GPU.
+//
+//   on gpu {A} | C | on gpu {B}     columns of A ─▶ rows ─▶ C ─▶ rows ─▶ columns of B
+//                                 ▶ columns of A and B ─▶ C on the CPU
 #include "ir/plan_cost.h"
 #include "ir/plan_stages.h"
 
@@ -89,11 +95,113 @@ static void place(Places *places, const Stage *chain, const KernelPart *part) {
     if (moves) move(places, chain, part->op_count);
 }
 
+// ---- steps between two blocks -------------------------------------------------------------------
+
+static const Resources *resources_of(const Places *places, OpId op) {
+    const Graph *graph = places->plan->graph;
+    return &graph->resources[graph_op_at(graph, op)->resources.i];
+}
+
+static bool is_row_by_row(const Places *places, OpId id) {
+    const Op *op = graph_op_at(places->plan->graph, id);
+    bool is = op->kind == OP_FILTER || op->kind == OP_PROJECT || op->kind == OP_HINT;
+    return is && places->plan->usage.ops[id.i];
+}
+
+// Do the operators ask for the same, but for the device and how many rows they take at once?
+static bool asks_alike(const Resources *block, const Resources *between) {
+    Resources there = *between;
+    there.on = block->on;
+    there.approx = block->approx;
+    return between->on == ON_ANY && between->memory == block->memory &&
+           between->timeout == block->timeout && resources_same_slots(block, &there);
+}
+
+// Adds operators with these resources, from `at` on, and returns what comes after them.
+static OpId add_block(const Places *places, Stage *chain, OpId at, ResourcesId resources) {
+    while (!op_is_none(at) && is_row_by_row(places, at) &&
+           graph_op_at(places->plan->graph, at)->resources.i == resources.i) {
+        chain->ops[chain->op_count++] = at;
+        at = places->readers[at.i];
+    }
+    return at;
+}
+
+// The first operator of the block that `last` ends.
+static OpId first_of_block(const Places *places, OpId last) {
+    const Graph *graph = places->plan->graph;
+    ResourcesId resources = graph_op_at(graph, last)->resources;
+    for (;;) {
+        OpId before = graph_op_at(graph, last)->inputs[0];
+        if (!is_row_by_row(places, before) || op_is_none(places->readers[before.i]) ||
+            graph_op_at(graph, before)->resources.i != resources.i)
+            return last;
+        last = before;
+    }
+}
+
+typedef struct Bridge {
+    Stage    chain;           // The rows that come, both blocks and what is between them.
+    uint32_t begin, end;      // What is between them, by member.
+} Bridge;
+
+// False: `first` is not the first of some steps between two blocks that ask for the same.
+static bool find_bridge(const Places *places, OpId first, Bridge *to) {
+    const Graph *graph = places->plan->graph;
+    if (!is_row_by_row(places, first)) return false;
+    OpId before = graph_op_at(graph, first)->inputs[0], at = first;
+    if (!is_row_by_row(places, before) || resources_of(places, before)->on != ON_GPU ||
+        op_is_none(places->readers[before.i]))
+        return false;
+    ResourcesId block = graph_op_at(graph, before)->resources;
+    OpId begin = first_of_block(places, before);
+    Stage *chain = &to->chain;
+    *chain = (Stage){.kind = STAGE_ROWS, .root = graph_op_at(graph, begin)->inputs[0]};
+    chain->ops = arena_new_array(graph->arena, OpId, graph->op_count + 1);
+    chain->ops[chain->op_count++] = chain->root;
+    add_block(places, chain, begin, block);
+    to->begin = chain->op_count;
+    while (!op_is_none(at) && is_row_by_row(places, at) &&
+           asks_alike(&graph->resources[block.i], resources_of(places, at))) {
+        chain->ops[chain->op_count++] = at;
+        at = places->readers[at.i];
+    }
+    to->end = chain->op_count;
+    add_block(places, chain, at, block);
+    return to->end > to->begin && chain->op_count > to->end;
+}
+
+// How many operators of the second block kernels compute if it stands alone.
+static uint32_t computed_alone(const Places *places, const Bridge *bridge) {
+    Stage second = bridge->chain;
+    second.ops += bridge->end - 1;
+    second.op_count -= bridge->end - 1;
+    second.root = second.ops[0];
+    KernelPart part = plan_kernel_part(places->plan, &second);
+    return part.op_count ? part.op_count - 1 : 0;
+}
+
+static void join_blocks(const Places *places, OpId first) {
+    Graph *graph = places->plan->graph;
+    Bridge bridge;
+    if (!find_bridge(places, first, &bridge)) return;
+    uint32_t alone = computed_alone(places, &bridge);
+    KernelPart part = plan_kernel_part(places->plan, &bridge.chain);
+    if (!alone || part.op_count < bridge.end + alone) return;
+    ResourcesId block = graph_op_at(graph, bridge.chain.ops[bridge.begin - 1])->resources;
+    for (uint32_t m = bridge.begin; m < bridge.end; m++)
+        graph->ops[bridge.chain.ops[m].i].resources = block;
+    remark(places->plan->remarks, graph_op_at(graph, first)->span,
+           "joins the `on gpu` blocks before and after it: what the second one reads of the first "
+           "stays on the GPU");
+}
+
 void plan_devices(Plan *plan, PlanOptions options) {
     const Graph *graph = plan->graph;
     Places places = {.plan = plan, .placing = options.placing};
     bool *seen = arena_new_array(graph->arena, bool, graph->op_count + 1);
     find_readers(&places);
+    for (size_t i = 0; i < graph->op_count; i++) join_blocks(&places, graph->ops[i].id);
     for (size_t i = 0; i < graph->op_count; i++) {
         const Op *op = &graph->ops[i];
         if (seen[i] || !may_move(&places, op)) continue;

@@ -4,6 +4,7 @@
 // follows reads. It also gives a byte for each row: zero where the row passes all filters and no
 // expression faults. The CPU judges any other row from the first step on. So a kernel need not say
 // which fault a row has, nor which filter took it out.
+#include "ir/plan_cost.h"
 #include "ir/plan_stages.h"
 
 static const char because_edge[] = "kernels take rows of an edge or of a sort";
@@ -17,6 +18,7 @@ static const char because_parts[] = "kernels put few parts together";
 static const char because_part[] = "what a part leaves out may fault";
 static const char because_cast[] = "kernels cast only between numbers";
 static const char because_nothing[] = "it computes nothing";
+static const char because_beside[] = "it reads what the CPU computes";
 
 enum {
     PARTS_MAX = 64,           // Of a list or an `append`.
@@ -27,6 +29,7 @@ typedef struct Search {
     const Plan *plan;
     KernelPart *part;
     Walk        walk;
+    const char **reasons;   // By member: why the CPU computes some of its items.
 } Search;
 
 bool plan_is_for_gpu(const Plan *plan, const Stage *stage) {
@@ -159,24 +162,62 @@ static bool end_part(KernelPart *part, OpId at, const char *reason) {
     return false;
 }
 
-static bool take_project(Search *search, const Op *op) {
+static bool computes(const Search *search, const Op *op, uint32_t i) {
+    const Plan *plan = search->plan;
+    return plan->usage.columns[op->id.i][i] &&
+           graph_passed_on(plan->graph, op->project.items[i].expr)->op != EXPR_COLUMN;
+}
+
+// Does the CPU compute the item, or is it a copy of one?
+static bool is_beside(const Search *search, const Stage *stage, KernelItem item) {
+    const Plan *plan = search->plan;
+    while (item.member && !search->part->beside[item.member][item.column]) {
+        const Op *op = graph_op_at(plan->graph, stage->ops[item.member]);
+        const Expr *x = graph_passed_on(plan->graph, op->project.items[item.column].expr);
+        if (x->op != EXPR_COLUMN) return false;
+        item = plan_kernel_item(plan, stage, item.member - 1, x->index);
+    }
+    return item.member;
+}
+
+// Why no kernel computes the expression of member `m`.
+static const char *why_not_here(Search *search, const Stage *stage, uint32_t m, ExprId root) {
+    const Plan *plan = search->plan;
+    const char *reason = why_not(search, root);
+    walk_start(&search->walk);
+    walk_add(&search->walk, root);
+    for (ExprId id; !reason && walk_next(&search->walk, &id);) {
+        const Expr *x = graph_at(plan->graph, id);
+        if (x->op == EXPR_COLUMN &&
+            is_beside(search, stage, plan_kernel_item(plan, stage, m - 1, x->index)))
+            reason = because_beside;
+    }
+    return reason;
+}
+
+// Foreign code is called once for each row, and in the order of the steps: kernels end before it.
+static bool take_project(Search *search, const Stage *stage, uint32_t m, const Op *op) {
     const Graph *graph = search->plan->graph;
-    const bool *used = search->plan->usage.columns[op->id.i];
     for (uint32_t i = 0; i < op->project.count; i++) {
         ExprId id = op->project.items[i].expr;
-        if (!used[i] || graph_passed_on(graph, id)->op == EXPR_COLUMN) continue;
-        const char *reason = why_not(search, id);
-        if (reason) return end_part(search->part, op->id, reason);
+        const char *reason = computes(search, op, i) ? why_not_here(search, stage, m, id) : nullptr;
+        if (!reason) continue;
+        if (graph_is_foreign(graph, id) || graph_has_effects(graph, id))
+            return end_part(search->part, op->id, reason);
+        search->part->beside[m][i] = true;
+        if (!search->reasons[m]) search->reasons[m] = reason;
     }
     return true;
 }
 
 // Takes the member into the part. False: nothing from the member on can be taken.
-static bool take_member(Search *search, const Op *op) {
+static bool take_member(Search *search, const Stage *stage, uint32_t m, const Op *op) {
     const char *reason = because_step;
+    search->part->beside[m] = arena_new_array(search->plan->graph->arena, bool,
+                                              op->column_count + 1);
     switch (op->kind) {
-    case OP_FILTER: reason = why_not(search, op->filter.pred); break;
-    case OP_PROJECT: return take_project(search, op);
+    case OP_FILTER: reason = why_not_here(search, stage, m, op->filter.pred); break;
+    case OP_PROJECT: return take_project(search, stage, m, op);
     case OP_HINT: return true;
     case OP_EXPLODE: case OP_SAMPLE: case OP_JOIN: case OP_SOURCE: case OP_GROUP: case OP_SORT:
     case OP_LIMIT: case OP_DISTINCT: case OP_UNION: case OP_ZIP: case OP_SHUFFLE: case OP_SINK:
@@ -220,13 +261,23 @@ static void mark_inputs(Search *search, const Stage *stage, uint32_t m, ExprId r
 static bool mark_output(Search *search, const Stage *stage, uint32_t m, uint32_t column) {
     const Plan *plan = search->plan;
     KernelItem item = plan_kernel_item(plan, stage, m, column);
-    if (!item.member) return false;
+    if (!item.member || search->part->beside[item.member][item.column]) return false;
     const Op *op = member(search, stage, item.member);
     const Expr *x = graph_passed_on(plan->graph, op->project.items[item.column].expr);
     // The CPU takes the null off a column by itself.
     if (x->op == EXPR_COLUMN) return mark_output(search, stage, item.member - 1, x->index);
     search->part->outputs[item.member][item.column] = true;
     return true;
+}
+
+// What the expression of member `m`, which the CPU computes, reads of kernels.
+static void mark_read(Search *search, const Stage *stage, uint32_t m, ExprId root) {
+    walk_start(&search->walk);
+    walk_add(&search->walk, root);
+    for (ExprId id; walk_next(&search->walk, &id);) {
+        const Expr *x = graph_at(search->plan->graph, id);
+        if (x->op == EXPR_COLUMN) mark_output(search, stage, m - 1, x->index);
+    }
 }
 
 // Do kernels compute anything? They judge filters and what may fault, too.
@@ -243,6 +294,10 @@ static bool mark_columns(Search *search, const Stage *stage) {
             ExprId id = op->project.items[i].expr;
             if (!plan->usage.columns[op->id.i][i] || graph_at(plan->graph, id)->op == EXPR_COLUMN)
                 continue;
+            if (is_beside(search, stage, (KernelItem){m, i})) {
+                mark_read(search, stage, m, id);
+                continue;
+            }
             mark_inputs(search, stage, m, id);
             useful |= graph_faults(plan->graph, id);
         }
@@ -253,6 +308,17 @@ static bool mark_columns(Search *search, const Stage *stage) {
     for (uint32_t i = 0; last && i < end->column_count; i++)
         if (plan->usage.columns[end->id.i][i]) useful |= mark_output(search, stage, last, i);
     return useful;
+}
+
+bool plan_kernels_filter(const Plan *plan, const Stage *stage) {
+    const KernelPart *part = &stage->kernels;
+    bool filters = false, gives = false;
+    for (uint32_t m = 1; m < part->op_count; m++) {
+        const Op *op = graph_op_at(plan->graph, stage->ops[m]);
+        filters |= op->kind == OP_FILTER;
+        for (uint32_t i = 0; i < op->column_count; i++) gives |= part->outputs[m][i];
+    }
+    return filters && gives && !part->groups;
 }
 
 // ---- groups ----
@@ -286,6 +352,32 @@ static void take_groups(Search *search, const Stage *stage) {
 
 // ---- stages ----
 
+static bool works(const Search *search, const Stage *stage, uint32_t m) {
+    const Op *op = member(search, stage, m);
+    bool some = op->kind == OP_FILTER;
+    for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
+        some |= computes(search, op, i) && !search->part->beside[m][i];
+    return some;
+}
+
+// Items of the CPU stand beside those of kernels where kernels compute something of a later step,
+// or of the same one.
+static void end_before_beside(Search *search, const Stage *stage) {
+    KernelPart *part = search->part;
+    uint32_t last = part->op_count - 1;
+    while (last && !works(search, stage, last)) last--;
+    for (uint32_t m = 1; m < part->op_count; m++) {
+        if (!search->reasons[m]) continue;
+        if (m > last) {
+            part->op_count = m;
+            end_part(part, stage->ops[m], search->reasons[m]);
+        } else if (op_is_none(part->beside_at)) {
+            part->beside_at = stage->ops[m];
+            part->beside_reason = text_of(search->reasons[m]);
+        }
+    }
+}
+
 // Of an edge and of a sort each column of the rows has a slot in the entries.
 static bool begins_with_slots(const Plan *plan, const Stage *stage) {
     if (stage->kind != STAGE_ROWS || stage->zip_breaker != BREAKER_NONE) return false;
@@ -295,19 +387,23 @@ static bool begins_with_slots(const Plan *plan, const Stage *stage) {
 
 KernelPart plan_kernel_part(const Plan *plan, const Stage *stage) {
     const Graph *graph = plan->graph;
-    KernelPart part = {.rest = OP_NONE, .op_count = 1};
+    KernelPart part = {.rest = OP_NONE, .op_count = 1, .beside_at = OP_NONE};
     Search search = {.plan = plan, .part = &part, .walk = walk_make(graph)};
+    search.reasons = arena_new_array(graph->arena, const char *, stage->op_count + 1);
     uint32_t columns = graph_op_at(graph, stage->root)->column_count;
     part.inputs = arena_new_array(graph->arena, bool, columns + 1);
     part.outputs = arena_new_array(graph->arena, bool *, stage->op_count);
+    part.beside = arena_new_array(graph->arena, bool *, stage->op_count + 1);
     for (bool goes_on = true; goes_on && part.op_count < stage->op_count;
          part.op_count += goes_on) {
         OpId next = stage->ops[part.op_count];
         bool forks = plan_consumer_count(graph, stage, stage->ops[part.op_count - 1]) > 1;
         goes_on = forks ? end_part(&part, next, because_fork)
-                        : take_member(&search, graph_op_at(graph, next));
+                        : take_member(&search, stage, part.op_count, graph_op_at(graph, next));
     }
-    if (part.op_count == stage->op_count) take_groups(&search, stage);
+    end_before_beside(&search, stage);
+    if (part.op_count == stage->op_count && op_is_none(part.beside_at))
+        take_groups(&search, stage);
     bool useful = mark_columns(&search, stage);
     if (!useful && op_is_none(part.rest)) end_part(&part, stage->ops[0], because_nothing);
     if (!useful) part.op_count = 0;
@@ -324,7 +420,8 @@ static bool has_products(const Plan *plan, const Stage *stage) {
         const Op *op = graph_op_at(graph, stage->ops[m]);
         if (op->kind == OP_FILTER) walk_add(&walk, op->filter.pred);
         for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
-            if (plan->usage.columns[op->id.i][i]) walk_add(&walk, op->project.items[i].expr);
+            if (plan->usage.columns[op->id.i][i] && !stage->kernels.beside[m][i])
+                walk_add(&walk, op->project.items[i].expr);
     }
     for (ExprId id; walk_next(&walk, &id);)
         if (plan_product(graph, id, &product)) return true;
@@ -341,13 +438,25 @@ static void remark_products(const Plan *plan, const Stage *stage) {
                   "more, and is of f16, bf16 or f32");
 }
 
+// Rows that filters take out stay on the GPU where a launch gains by that.
+static bool keeps_rows(const Plan *plan, const Stage *stage) {
+    const KernelPart *part = &stage->kernels;
+    PlanCost cost = plan_cost(plan, stage, part, 0);
+    CostKept kept = cost_kept(&cost, stage->batch);
+    return plan_kernels_filter(plan, stage) && kept.saved_ns > kept.spent_ns;
+}
+
 static void lay_kernels(Plan *plan, Stage *stage) {
     KernelPart *part = &stage->kernels;
-    *part = (KernelPart){.rest = OP_NONE};
+    *part = (KernelPart){.rest = OP_NONE, .beside_at = OP_NONE};
     if (stage->op_count > 1 && !begins_with_slots(plan, stage))
         end_part(part, stage->ops[1], because_edge);
     else *part = plan_kernel_part(plan, stage);
+    if (part->op_count) part->keeps = keeps_rows(plan, stage);
     remark_products(plan, stage);
+    if (!op_is_none(part->beside_at))
+        remark(plan->remarks, graph_op_at(plan->graph, part->beside_at)->span,
+               "some columns on the CPU: %.*s", TEXT_ARG(part->beside_reason));
     if (op_is_none(part->rest)) return;
     remark(plan->remarks, graph_op_at(plan->graph, part->rest)->span, "on the CPU: %.*s",
            TEXT_ARG(part->reason));

@@ -52,10 +52,14 @@ static void print_kernels(TextBuf *buf, const Plan *plan, const Stage *stage, ui
     const Op *op = op_of(plan, stage->ops[member]);
     if (!member || member >= part->op_count || op->kind == OP_HINT) return;
     text_buf_add(buf, TEXT(", by kernels"));
-    uint32_t back = 0;
-    for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
+    uint32_t back = 0, beside = 0;
+    for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++) {
         back += part->outputs[member][i];
-    if (back) text_buf_format(buf, ", %u columns back", back);
+        beside += part->beside[member][i];
+    }
+    if (beside) text_buf_format(buf, " but %u column%s", beside, beside == 1 ? "" : "s");
+    const char *kept = part->keeps ? " of kept rows" : "";
+    if (back) text_buf_format(buf, ", %u columns back%s", back, kept);
 }
 
 static void print_rest(TextBuf *buf, const Plan *plan, const Stage *stage) {
@@ -245,6 +249,17 @@ static void explain_cost(TextBuf *buf, const Plan *plan, const Stage *stage) {
                     cost_pays(&cost) ? "it pays" : "it may not pay");
 }
 
+static void explain_kept(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    if (!plan_kernels_filter(plan, stage)) return;
+    PlanCost cost = plan_cost(plan, stage, &stage->kernels, 0);
+    CostKept kept = cost_kept(&cost, stage->batch);
+    text_buf_format(buf, "    rows that filters take out %s: where they are half of %" PRIu64
+                    ", a launch %s %.1f us of the bus for %.1f\n",
+                    stage->kernels.keeps ? "stay there" : "come back, too", kept.rows,
+                    stage->kernels.keeps ? "saves" : "would save", kept.saved_ns / 1e3,
+                    kept.spent_ns / 1e3);
+}
+
 static void explain_kernels(TextBuf *buf, const Plan *plan, const Stage *stage) {
     const KernelPart *part = &stage->kernels;
     if (part->op_count) {
@@ -253,6 +268,12 @@ static void explain_kernels(TextBuf *buf, const Plan *plan, const Stage *stage) 
                                        : stage->ops[part->op_count - 1]);
         text_buf_char(buf, '\n');
         explain_cost(buf, plan, stage);
+        explain_kept(buf, plan, stage);
+    }
+    if (part->beside_reason.len) {
+        text_buf_add(buf, TEXT("    some columns on the CPU, as in "));
+        say_op(buf, plan, part->beside_at);
+        text_buf_format(buf, ": %.*s\n", TEXT_ARG(part->beside_reason));
     }
     if (!part->reason.len) return;
     text_buf_add(buf, TEXT("    on the CPU from "));

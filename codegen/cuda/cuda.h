@@ -1,7 +1,7 @@
 // Cuda: the kernels of a stage for a GPU, as CUDA C.
 //
 //   plan ─ render.c ─▶ CUDA C ─ compiler.c ─▶ cubins for each architecture, PTX
-//             │ expr.c: nodes to statements; reduce.c: reductions
+//             │ expr.c: nodes to statements; reduce.c: reductions; keep.c: rows that stay
 //             └ table.c: an operator is a template, a type a name, the dialect a struct of strings
 //
 // The text includes device.cuh and nothing else, so that it compiles for the host too: the tests
@@ -13,6 +13,9 @@
 //   u8 *status          a byte for each row
 //   u8 *some            a byte for all of them
 //   u64 *groups         the table of a kernel that fills groups
+//   u32 *kept, *counts  of kernels that bring kept rows together: how many rows there are in all,
+//                       and in each SB_KERNEL_SEGMENT; zero before the first kernel
+//   u8 *columns         where these rows go, column by column
 //   const T *, u8 *     by column that it reads; the second only where values may be null
 //   T *, u8 *           by column that it gives
 //   T                   by parameter of the job, in 8 bytes
@@ -110,6 +113,7 @@ typedef struct CudaKernel {
     CudaGroups *groups;        // That it fills; null: it gives columns.
     uint32_t    filters;       // It tells which of so many filters takes a row out; 0: it does not.
     CudaProduct *product;      // Null: it is a kernel.
+    uint8_t      keeps;        // SB_KERNEL_COUNTS or SB_KERNEL_MOVES: what a stage gives is moved.
     CudaColumn *inputs;  size_t input_count, input_cap;
     CudaColumn *outputs; size_t output_count, output_cap;
     uint32_t   *params;  size_t param_count, param_cap;  // Numbers of the job's parameters.
@@ -146,7 +150,7 @@ typedef struct CudaHeader {
     Text        text;
 } CudaHeader;
 
-enum { CUDA_HEADERS = 8 };
+enum { CUDA_HEADERS = 9 };
 extern const CudaHeader cuda_headers[CUDA_HEADERS];
 
 #endif

@@ -9,6 +9,10 @@ static const char group[] = {
 #embed <group.cuh>
 };
 
+static const char keep[] = {
+#embed <keep.cuh>
+};
+
 static const char lanes[] = {
 #embed <math_lanes.h>
 };
@@ -36,6 +40,7 @@ static const char reduce[] = {
 const CudaHeader cuda_headers[CUDA_HEADERS] = {
     {"codegen/cuda/device.cuh", {device, sizeof device}},
     {"codegen/cuda/group.cuh", {group, sizeof group}},
+    {"codegen/cuda/keep.cuh", {keep, sizeof keep}},
     {"stdlib/number/math_lanes.h", {lanes, sizeof lanes}},
     {"stdlib/number/math_f32.h", {f32, sizeof f32}},
     {"stdlib/number/half.h", {half, sizeof half}},

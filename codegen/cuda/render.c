@@ -57,8 +57,8 @@ void cuda_each_item(const Plan *plan, const Stage *stage, void *self, CudaItemFn
             ExprId id = op->project.items[i].expr;
             bool output = stage->kernels.outputs[m][i], used = plan->usage.columns[op->id.i][i];
             bool copy = graph_passed_on(plan->graph, id)->op == EXPR_COLUMN;
-            if (used && !copy && (output || graph_faults(plan->graph, id)))
-                see(self, m, i, output);
+            bool here = used && !copy && !stage->kernels.beside[m][i];
+            if (here && (output || graph_faults(plan->graph, id))) see(self, m, i, output);
         }
     }
 }
@@ -246,6 +246,7 @@ void cuda_print_arguments(CudaEmit *e, TextBuf *buf) {
     text_buf_add(buf, TEXT("struct " CUDA_NAME "_args {\n    i64 rows;\n"
                            "    u8 *status, *some;\n"));
     if (kernel->groups) text_buf_add(buf, TEXT("    u64 *groups;\n"));
+    if (kernel->keeps) text_buf_add(buf, TEXT("    u32 *kept, *counts;\n    u8 *columns;\n"));
     for (size_t i = 0; i < kernel->input_count; i++) print_pointer(e, buf, i, false);
     for (size_t i = 0; i < kernel->output_count; i++) print_pointer(e, buf, i, true);
     for (size_t i = 0; i < kernel->param_count; i++) {
@@ -579,6 +580,18 @@ static void see_tensors(void *self, uint32_t m, uint32_t i, bool) {
     if (shape && !is_tile(to, op, i) && !reduces(to, m, i)) need_shape(to, shape);
 }
 
+// Of an item that the CPU computes of kept rows: a row may fault there that a filter takes out.
+static bool faults_beside(const Shapes *to) {
+    bool faults = false;
+    for (uint32_t m = 1; m < to->stage->kernels.op_count; m++) {
+        const Op *op = graph_op_at(to->plan->graph, to->stage->ops[m]);
+        for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++)
+            faults |= to->stage->kernels.beside[m][i] &&
+                      graph_faults(to->plan->graph, op->project.items[i].expr);
+    }
+    return faults;
+}
+
 // The kernel over rows comes first: it writes the status of each row.
 static void find_kernels(Shapes *to) {
     if (to->stage->kernels.groups) return need_shape(to, nullptr);
@@ -589,6 +602,7 @@ static void find_kernels(Shapes *to) {
     cuda_each_item(to->plan, to->stage, to, see_rows);
     cuda_each_item(to->plan, to->stage, to, see_tensors);
     cuda_each_item(to->plan, to->stage, to, see_faults);
+    to->faults |= faults_beside(to);
 }
 
 void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel) {
@@ -644,10 +658,12 @@ CudaUnit cuda_render(Arena *arena, const Plan *plan, const Stage *stage, CudaSou
         cuda_add_kernel(&maker, &kernel);
         rows |= !kernel.shape;
     }
+    if (stage->kernels.keeps) cuda_render_keepers(&maker);
     TextBuf text = {0};
     text_buf_add(&text, text_of(cuda_dialect.include));
     if (stage->kernels.groups) text_buf_add(&text, text_of(cuda_dialect.include_groups));
     if (maker.reduces) text_buf_add(&text, text_of(cuda_dialect.include_reductions));
+    if (stage->kernels.keeps) text_buf_add(&text, text_of(cuda_dialect.include_keepers));
     text_buf_add(&text, text_buf_view(&maker.text));
     text_buf_free(&maker.text);
     unit.text = text_buf_take(&text, arena);

@@ -141,6 +141,11 @@ void cuda_add_kernel(CudaMaker *maker, const CudaKernel *kernel);
 // end of its last dimension up to `size`. Makes that kernel if it is not there.
 CudaColumn cuda_need_elements(CudaMaker *maker, uint32_t member, ExprId id, uint32_t size);
 
+// ---- kept rows (keep.c) -------------------------------------------------------------------------
+
+// Adds the kernels that bring kept rows together, after all others of the unit.
+void cuda_render_keepers(CudaMaker *maker);
+
 // ---- products (product.c) -----------------------------------------------------------------------
 
 // Does cuBLASLt compute the expression?

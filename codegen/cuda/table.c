@@ -4,6 +4,7 @@ const Dialect cuda_dialect = {
     .include = "#include \"codegen/cuda/device.cuh\"\n",
     .include_groups = "#include \"codegen/cuda/group.cuh\"\n",
     .include_reductions = "#include \"codegen/cuda/reduce.cuh\"\n",
+    .include_keepers = "#include \"codegen/cuda/keep.cuh\"\n",
     .kernel = "extern \"C\" __global__ void",
     .arguments = "const __grid_constant__",
     .function = "static __device__ __forceinline__",

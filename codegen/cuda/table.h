@@ -16,6 +16,7 @@ typedef struct Dialect {
     const char *include;      // Of the functions that kernels call.
     const char *include_groups;  // Of those that fill groups.
     const char *include_reductions;  // Of those that kernels over segments call besides.
+    const char *include_keepers;  // Of those that bring kept rows together.
     const char *kernel;       // Before a kernel's name.
     const char *arguments;    // Before its parameter, a struct.
     const char *function;     // Before a function that only kernels call.

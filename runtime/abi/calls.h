@@ -43,6 +43,9 @@ int32_t sb_batch_row(SbCall *call, int64_t row, void *out);
 // What kernels give for the input's rows from number `row` on is in task->kernel after this.
 // Nonzero: no GPU computes them, and the job must not go on without one.
 int32_t sb_kernel_fill(SbTask *task, int64_t row);
+// The place of a row of status 0 among those, both counted from the first row of the launch.
+int64_t sb_kernel_place(SbTask *task, int64_t at);
+
 // Around a call of foreign code, where call->guard is set: for the row of that identity, by the
 // site. A status: of sb_guard_begin a fault if the call is not to be made, of sb_guard_end if it
 // took more memory than its step gives. The text of a fault is in call->detail.

@@ -10,6 +10,11 @@
 // Lanes of a block. Kernels whose lanes share memory have room for as many.
 enum { SB_KERNEL_LANES = 256 };
 
+// Rows that a filter takes out, or that the CPU judges, may stay on the GPU. Then two kernels come
+// after all others: one counts the other rows, by segment, and one moves these to the columns that
+// come back.
+enum { SB_KERNEL_COUNTS = 1, SB_KERNEL_MOVES, SB_KERNEL_SEGMENT = 4096 };
+
 // A column that kernels read of entries, or that they give.
 typedef struct SbKernelColumn {
     uint32_t offset;      // Of one that is read: where the value lies in the entry.
@@ -38,8 +43,10 @@ typedef struct SbKernel {
     uint32_t width;            // How many of them a lane takes at once.
     uint32_t lanes;            // Of a block.
     uint8_t  groups;           // It fills the table of groups.
+    uint8_t  keeps;            // SB_KERNEL_COUNTS, SB_KERNEL_MOVES; 0: it is another one.
     uint32_t blocks;           // Of a launch at most, for each processor of the GPU.
     // Numbers of columns in SbKernels; those from its input_count or output_count on are of temps.
+    // One that moves kept rows has none here: it takes all outputs.
     const uint32_t *inputs;
     uint32_t input_count;
     const uint32_t *outputs;
@@ -68,13 +75,16 @@ typedef struct SbKernels {
     int64_t  rows;             // Of a launch at most; 0: the program does not say.
     int64_t  groups_bytes;     // Of the table of groups; 0: no kernel fills one.
     uint8_t  approx;           // Some are products: all rows are computed by GPUs, or none is.
+    uint8_t  keeps;            // Columns come back without rows whose status is not 0.
 } SbKernels;
 
 // What kernels gave for the rows first .. first + count - 1 of a task's input.
 typedef struct SbKernelRows {
     int64_t  first, count;
     const uint8_t *status;     // By row: not 0 where the CPU judges it. Null: it judges all.
-    int64_t  at;               // The row that generated code is at, counted from `first`.
+    int64_t  at;               // The row that generated code is at, counted from `first`. Where
+                               // kept rows alone have come back: its place among these.
+    int64_t  counted, kept;    // How many of the first rows have been counted, and are kept.
     const uint64_t *groups;    // The table, of kernels that fill one: rows whose status is 0 are
                                // in it, and generated code has only to take it over.
     uint64_t order;            // Of these: the order key of row `first`, and that after the last

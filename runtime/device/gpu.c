@@ -134,15 +134,16 @@ static bool has_kernels(const SbJob *job) {
     return false;
 }
 
-// The bytes of a launch of one row: of the stage with the longest.
-static int64_t least_launch(const SbJob *job) {
+// The bytes of a launch of one row, here or on the GPU: of the stage with the longest.
+static int64_t least_launch(const SbJob *job, bool there) {
     int64_t most = 0;
     for (uint32_t s = 0; s < job->stage_count; s++) {
         const SbKernels *kernels = job->stages[s].kernels;
         size_t *room = kernels ? calloc(gpu_layout_room(kernels), sizeof *room) : nullptr;
         GpuLayout layout = {0};
         if (room) gpu_lay(&layout, kernels, 1, room);
-        if ((int64_t)layout.bytes > most) most = (int64_t)layout.bytes;
+        int64_t bytes = (int64_t)(there ? gpu_device_bytes(&layout) : layout.bytes);
+        if (bytes > most) most = bytes;
         free(room);
     }
     return most + GPU_ALIGN;
@@ -160,7 +161,7 @@ static uint32_t slots_most(uint32_t slots) {
 
 // One row has to fit, however long it is.
 static int64_t widest_launch(const SbJob *job) {
-    int64_t least = least_launch(job);
+    int64_t least = least_launch(job, false);
     return (least > LAUNCH_BYTES ? least : LAUNCH_BYTES) + SLACK_BYTES;
 }
 
@@ -170,7 +171,7 @@ int64_t gpu_bytes_most(const SbJob *job, uint32_t slots) {
 
 // Fewer slots where memory is short, of the host or of a GPU.
 static bool size_slots(Gpu *gpu, const GpuSetup *setup, uint32_t *slots, char why[GPU_WHY_BYTES]) {
-    int64_t most = widest_launch(setup->job), least = least_launch(setup->job);
+    int64_t most = widest_launch(setup->job), least = least_launch(setup->job, true);
     *slots = slots_most(setup->slots);
     while (*slots > 1 && (setup->memory / *slots < SLOT_BYTES_MIN ||
                           (setup->device_memory && setup->device_memory / *slots < least)))
@@ -396,7 +397,8 @@ static void keep_span(Gpu *gpu, const GpuSpan *span) {
 }
 
 // Counts a launch that was made.
-static void note(const Slot *slot, const int64_t marks[GPU_MARKS]) {
+static void note(const Slot *slot, const GpuAnswer *answer) {
+    const int64_t *marks = answer->marks_ns;
     Device *device = slot->device;
     Gpu *gpu = device->gpu;
     GpuSpan span = {.gpu = device->number, .slot = slot->number, .stage = slot->launch.stage,
@@ -406,7 +408,7 @@ static void note(const Slot *slot, const int64_t marks[GPU_MARKS]) {
     device->launches++;
     device->rows += slot->launch.rows;
     device->bytes_in += (int64_t)slot->layout.inputs_end - GPU_HEAD_BYTES;
-    device->bytes_out += (int64_t)(slot->layout.outputs_end - slot->layout.inputs_end);
+    device->bytes_out += answer->bytes_out;
     for (int w = 0; w < GPU_WORKS; w++) busy_add(&device->works[w], marks[w], marks[w + 1]);
     busy_add(&device->busy, marks[0], marks[GPU_WORKS]);
     if (gpu->keeps_spans) keep_span(gpu, &span);
@@ -417,10 +419,10 @@ GpuResult gpu_launch(Slot *slot) {
     GpuHead *head = (GpuHead *)slot->memory;
     GpuAnswer answer;
     while (join(slot)) {
-        head->some = 0;
+        head->is = (GpuKept){0};
         if (ask(slot, &answer)) {
-            if (answer.result == GPU_DONE) note(slot, answer.marks_ns);
-            if (answer.result == GPU_DONE && !head->some)
+            if (answer.result == GPU_DONE) note(slot, &answer);
+            if (answer.result == GPU_DONE && !head->is.some)
                 memset(slot->launch.status, 0, (size_t)slot->launch.rows);
             return answer.result;
         }
@@ -429,10 +431,21 @@ GpuResult gpu_launch(Slot *slot) {
     return GPU_LOST;
 }
 
+// Kept rows lie closer together than gpu_place has said.
+static void find_kept(Slot *slot) {
+    const SbKernels *kernels = slot->device->gpu->job->stages[slot->launch.stage].kernels;
+    const GpuKept *is = &((GpuHead *)slot->memory)->is;
+    if (!kernels->keeps || !is->some) return;
+    gpu_lay_kept(&slot->layout, kernels, is->rows);
+    set_pointers(slot, kernels);
+}
+
 GpuResult gpu_run(GpuLaunch *launch, const void *const *params) {
     Slot *slot = (Slot *)launch;
     gpu_set_params(slot, params);
-    return slot->device->gpu->is_far ? gpu_far_run(slot) : gpu_launch(slot);
+    GpuResult result = slot->device->gpu->is_far ? gpu_far_run(slot) : gpu_launch(slot);
+    if (result == GPU_DONE) find_kept(slot);
+    return result;
 }
 
 const char *gpu_no_products(const Gpu *gpu) {

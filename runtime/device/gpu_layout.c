@@ -22,7 +22,7 @@ static void lay_columns(const SbKernelColumn *columns, uint32_t count, int64_t r
 }
 
 void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *room) {
-    size_t end = GPU_HEAD_BYTES, temps_end;
+    size_t end = GPU_HEAD_BYTES, device_end, status_end = GPU_ALIGN + (size_t)rows;
     layout->inputs = room;
     layout->inputs_valid = layout->inputs + kernels->input_count;
     layout->outputs = layout->inputs_valid + kernels->input_count;
@@ -33,14 +33,28 @@ void gpu_lay(GpuLayout *layout, const SbKernels *kernels, int64_t rows, size_t *
     lay_columns(kernels->outputs, kernels->output_count, rows, layout->outputs,
                 layout->outputs_valid, &end);
     layout->groups = kernels->groups_bytes ? place(&end, (size_t)kernels->groups_bytes) : 0;
-    layout->outputs_end = temps_end = end;
+    layout->outputs_end = device_end = end;
     layout->temps = layout->outputs_valid + kernels->output_count;
     layout->temps_valid = layout->temps + kernels->temp_count;
     lay_columns(kernels->temps, kernels->temp_count, rows, layout->temps, layout->temps_valid,
-                &temps_end);
-    layout->temps_end = temps_end;
+                &device_end);
+    if (kernels->keeps) {
+        size_t segments = (size_t)rows / SB_KERNEL_SEGMENT + 1;
+        layout->kept = place(&device_end, layout->outputs_end - layout->inputs_end);
+        status_end = (status_end + GPU_ALIGN - 1) / GPU_ALIGN * GPU_ALIGN;
+        layout->counts = place(&status_end, segments * sizeof(uint32_t));
+    }
+    layout->columns_bytes = device_end;
+    layout->status_bytes = status_end;
     layout->status = place(&end, (size_t)rows);
     layout->bytes = end;
+}
+
+void gpu_lay_kept(GpuLayout *layout, const SbKernels *kernels, int64_t rows) {
+    size_t end = layout->inputs_end;
+    lay_columns(kernels->outputs, kernels->output_count, rows, layout->outputs,
+                layout->outputs_valid, &end);
+    layout->outputs_end = end;
 }
 
 static int64_t row_bytes(const SbKernelColumn *columns, uint32_t count) {

@@ -37,8 +37,8 @@ typedef struct Slot {
     CudaEvent  *marks[GPU_MARKS];
     DevicePtr   columns;
     size_t      bytes;
-    DevicePtr   status;           // A byte for all rows, then one for each. Zero between launches.
-    size_t      rows;
+    DevicePtr   status;           // As GpuLayout says. Zero between launches.
+    size_t      status_bytes;
 } Slot;
 
 struct Serve {
@@ -150,16 +150,16 @@ static int grow(const Driver *driver, DevicePtr *at, size_t *held, size_t bytes)
     return error;
 }
 
-static int hold(Slot *slot, const GpuLayout *layout, size_t rows) {
+static int hold(Slot *slot, const GpuLayout *layout) {
     const Serve *s = slot->serve;
-    size_t before = slot->rows;
-    if (s->device_bytes && layout->temps_end + 2 * (GPU_ALIGN + rows) >
-                               (size_t)s->device_bytes / s->slot_count)
+    size_t before = slot->status_bytes;
+    if (s->device_bytes && gpu_device_bytes(layout) > (size_t)s->device_bytes / s->slot_count)
         return DRIVER_OUT_OF_MEMORY;
-    int error = grow(&s->driver, &slot->columns, &slot->bytes, layout->temps_end);
-    if (!error) error = grow(&s->driver, &slot->status, &slot->rows, GPU_ALIGN + rows);
-    if (!error && slot->rows != before)
-        error = s->driver.fill(slot->status, 0, slot->rows, slot->stream);
+    int error = grow(&s->driver, &slot->columns, &slot->bytes, layout->columns_bytes);
+    if (!error)
+        error = grow(&s->driver, &slot->status, &slot->status_bytes, layout->status_bytes);
+    if (!error && slot->status_bytes != before)
+        error = s->driver.fill(slot->status, 0, slot->status_bytes, slot->stream);
     return error;
 }
 
@@ -186,6 +186,17 @@ static void add_temp(Arguments *to, const Slot *slot, const GpuLayout *layout,
                kernels->temps[n].nullable);
 }
 
+// A kernel that moves rows takes all that comes back.
+static void add_keeper(Arguments *to, const Slot *slot, const SbKernels *kernels,
+                       const SbKernel *kernel, const GpuLayout *layout) {
+    DevicePtr words[] = {slot->status + offsetof(GpuKept, rows), slot->status + layout->counts,
+                         slot->columns + layout->kept};
+    for (int i = 0; i < 3; i++) add_word(to, &words[i], sizeof words[i]);
+    for (uint32_t n = 0; n < kernels->output_count && kernel->keeps == SB_KERNEL_MOVES; n++)
+        add_column(to, slot->columns, layout->outputs[n], layout->outputs_valid[n],
+                   kernels->outputs[n].nullable);
+}
+
 // As codegen/cuda/cuda.h says.
 static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKernel *kernel,
                           int64_t rows, const GpuLayout *layout, const uint64_t *params,
@@ -196,6 +207,7 @@ static void set_arguments(const Slot *slot, const SbKernels *kernels, const SbKe
     add_word(to, &status, sizeof status);
     add_word(to, &some, sizeof some);
     if (kernel->groups) add_column(to, slot->columns, layout->groups, 0, false);
+    if (kernel->keeps) add_keeper(to, slot, kernels, kernel, layout);
     for (uint32_t i = 0; i < kernel->input_count; i++) {
         uint32_t n = kernel->inputs[i], temp = n - kernels->input_count;
         if (n >= kernels->input_count) add_temp(to, slot, layout, kernels, temp);
@@ -228,6 +240,8 @@ static int multiply(const Slot *slot, const SbKernels *kernels, const SbKernel *
 }
 
 static bool fits_arguments(const SbKernels *kernels) {
+    size_t moved = kernels->keeps ? 6 + 2 * (size_t)kernels->output_count : 0;
+    if (moved * 8 > ARGUMENT_BYTES) return false;
     for (uint32_t k = 0; k < kernels->count; k++) {
         const SbKernel *kernel = &kernels->items[k];
         size_t words = 4 + 2 * ((size_t)kernel->input_count + kernel->output_count);
@@ -253,14 +267,47 @@ static int start(const Slot *slot, const GpuAsk *ask, uint32_t k, const GpuLayou
                             kernel->lanes, 1, 1, 0, slot->stream, list, nullptr);
 }
 
-// Bytes for rows come back where one of them is not zero, and are zero again after that.
-static int take_status(const Slot *slot, const GpuLayout *layout, size_t rows) {
+// ---- what comes back ----------------------------------------------------------------------------
+
+// Columns from there on; of kept rows they are fewer bytes.
+static int copy_columns(const Slot *slot, const GpuLayout *layout, size_t from, GpuAnswer *to) {
+    size_t bytes = layout->outputs_end - layout->inputs_end;
+    to->bytes_out = (int64_t)bytes;
+    return bytes ? slot->serve->driver.copy_out(slot->memory + layout->inputs_end,
+                                                slot->columns + from, bytes, slot->stream)
+                 : 0;
+}
+
+static int finish(const Slot *slot) {
     const Driver *driver = &slot->serve->driver;
-    int error = driver->copy_out(slot->memory + layout->status, slot->status + GPU_ALIGN, rows,
-                                 slot->stream);
-    if (!error) error = driver->fill(slot->status, 0, GPU_ALIGN + rows, slot->stream);
-    if (!error) error = driver->mark(slot->marks[GPU_WORKS], slot->stream);
+    int error = driver->mark(slot->marks[GPU_WORKS], slot->stream);
     return error ? error : driver->wait(slot->stream);
+}
+
+// Bytes for rows come back where one of them is not zero, and are zero again after that.
+static int copy_status(const Slot *slot, const GpuLayout *layout, int64_t rows) {
+    const Driver *driver = &slot->serve->driver;
+    int error = driver->copy_out(slot->memory + layout->status, slot->status + GPU_ALIGN,
+                                 (size_t)rows, slot->stream);
+    return error ? error : driver->fill(slot->status, 0, layout->status_bytes, slot->stream);
+}
+
+// Where kernels keep rows, their number comes first.
+static int copy_back(const Slot *slot, const GpuAsk *ask, GpuLayout *layout, GpuAnswer *to) {
+    const Driver *driver = &slot->serve->driver;
+    const SbKernels *kernels = slot->serve->job->stages[ask->stage].kernels;
+    GpuKept *is = &((GpuHead *)slot->memory)->is;
+    int error = driver->mark(slot->marks[GPU_COPIES_OUT], slot->stream);
+    if (!error && !kernels->keeps) error = copy_columns(slot, layout, layout->inputs_end, to);
+    if (!error) error = driver->copy_out(is, slot->status, sizeof *is, slot->stream);
+    if (!error) error = finish(slot);
+    if (error || (!is->some && !kernels->keeps)) return error;
+    if (is->rows > ask->rows) abort();  // The job starts another process.
+    if (kernels->keeps && is->some) gpu_lay_kept(layout, kernels, is->rows);
+    if (kernels->keeps)
+        error = copy_columns(slot, layout, is->some ? layout->kept : layout->inputs_end, to);
+    if (!error && is->some) error = copy_status(slot, layout, ask->rows);
+    return error ? error : finish(slot);
 }
 
 // The last mark was reached about now. None can be before the launch was asked for.
@@ -278,12 +325,12 @@ static int read_marks(const Slot *slot, int64_t asked_ns, int64_t marks[GPU_MARK
     return error;
 }
 
-static int launch(Slot *slot, const GpuAsk *ask, const GpuLayout *layout, const char **what) {
+static int launch(Slot *slot, const GpuAsk *ask, GpuLayout *layout, GpuAnswer *to,
+                  const char **what) {
     const Driver *driver = &slot->serve->driver;
     const SbKernels *kernels = slot->serve->job->stages[ask->stage].kernels;
-    GpuHead *head = (GpuHead *)slot->memory;
-    const uint64_t *params = head->params;
-    size_t in = layout->inputs_end - GPU_HEAD_BYTES, out = layout->outputs_end - layout->inputs_end;
+    const uint64_t *params = ((GpuHead *)slot->memory)->params;
+    size_t in = layout->inputs_end - GPU_HEAD_BYTES;
     int error = 0;
     *what = "copying to the GPU";
     error = driver->mark(slot->marks[GPU_COPIES_IN], slot->stream);
@@ -299,14 +346,7 @@ static int launch(Slot *slot, const GpuAsk *ask, const GpuLayout *layout, const 
         error = start(slot, ask, k, layout, params);
         params += kernels->items[k].param_count;
     }
-    if (!error) error = driver->mark(slot->marks[GPU_COPIES_OUT], slot->stream);
-    if (!error && out)
-        error = driver->copy_out(slot->memory + layout->inputs_end,
-                                 slot->columns + layout->inputs_end, out, slot->stream);
-    if (!error) error = driver->copy_out(&head->some, slot->status, 1, slot->stream);
-    if (!error) error = driver->mark(slot->marks[GPU_WORKS], slot->stream);
-    if (!error) error = driver->wait(slot->stream);
-    return error || !head->some ? error : take_status(slot, layout, (size_t)ask->rows);
+    return error ? error : copy_back(slot, ask, layout, to);
 }
 
 static void answer(Slot *slot, const GpuAsk *ask, GpuAnswer *to) {
@@ -320,11 +360,11 @@ static void answer(Slot *slot, const GpuAsk *ask, GpuAnswer *to) {
     int error = slot->opened ? 0 : open_slot(slot);
     if (!error) {
         what = "memory of the GPU";
-        error = hold(slot, &layout, (size_t)ask->rows);
+        error = hold(slot, &layout);
         if (error == DRIVER_OUT_OF_MEMORY) return free(room);
     }
     int64_t asked_ns = log_clock_ns();
-    if (!error) error = launch(slot, ask, &layout, &what);
+    if (!error) error = launch(slot, ask, &layout, to, &what);
     if (!error) error = read_marks(slot, asked_ns, to->marks_ns);
     free(room);
     to->result = driver_good(&slot->serve->driver, error, what, to->why) ? GPU_DONE : GPU_LOST;

@@ -16,9 +16,15 @@
 
 enum { GPU_SLOTS_MAX = 64, GPU_PARAMS_MAX = (GPU_HEAD_BYTES - 64) / 8 };
 
+// What kernels say of all rows, in memory of the GPU and in the answer.
+typedef struct GpuKept {
+    uint8_t  some;                     // Not 0 where a status byte is not 0.
+    uint32_t rows;                     // Where kernels keep rows and some is not 0: how many.
+} GpuKept;
+
 // At the begin of a slot's memory.
 typedef struct GpuHead {
-    uint8_t  some;                     // Of the answer: not 0 where a status byte is not 0.
+    GpuKept  is;                       // Of the answer.
     uint64_t params[GPU_PARAMS_MAX];   // As gpu_param_words counts them.
 } GpuHead;
 
@@ -39,6 +45,7 @@ typedef struct GpuAsk {
 typedef struct GpuAnswer {
     GpuResult result;
     int64_t   marks_ns[GPU_MARKS];     // Of GPU_DONE.
+    int64_t   bytes_out;               // Of columns that came back.
     char      why[GPU_WHY_BYTES];      // Of GPU_LOST.
 } GpuAnswer;
 

@@ -77,6 +77,14 @@ static GpuResult launch_sometime(SbTask *task, int64_t row, int64_t left) {
     return result;
 }
 
+// Rows come one after the other: those between the last one and this one are counted.
+int64_t sb_kernel_place(SbTask *task, int64_t at) {
+    SbKernelRows *rows = &task->kernel;
+    if (at < rows->counted) rows->counted = rows->kept = 0;
+    for (; rows->counted < at; rows->counted++) rows->kept += !rows->status[rows->counted];
+    return rows->kept;
+}
+
 int32_t sb_kernel_fill(SbTask *task, int64_t row) {
     const TaskSetup *setup = task->state->setup;
     int64_t left = task->input.end - row;

@@ -142,6 +142,101 @@ def check_wide(nvrtc):
             raise Wrong("long rows: no launch, or other bytes")
 
 
+KEPT = """param output: str = "out.jsonl"
+param least: i64 = 0
+param count: i64 = 0
+range(50000) | where i < count | derive a = f32(i), k: i32? = if i % 7 == 0 then null else i32(i) | repartition rows 20000
+| on gpu {
+    derive x: f32[24] = [a, a + 1.0, a + 2.0, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a / 3.0]
+    derive y = x * 0.5, n = k, z = 1000 // (i - 12345)
+    where i % 10 >= least and z != 7
+  }
+| select i, y, n, z
+| write jsonl(output)
+"""
+
+
+def check_kept(nvrtc):
+    """Kept rows alone come back, in launches of several segments: whether filters take out all rows, none or some."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        env = make_job_of(folder, KEPT, nvrtc)
+        if "rows that filters take out stay there" not in run(SBC, folder / "program.sbd", "--explain").stdout:
+            raise Wrong("kept rows: the program brings none together")
+
+        def job(least, count, *options):
+            done = run(folder / "job", f"--output={name}/out.jsonl", f"--rejects={name}/bad.jsonl", f"--least={least}", f"--count={count}",
+                       "--overwrite", "--reject-limit=100%", "--stats=json", "--progress=none", *options, env=env)
+            if done.returncode:
+                raise Wrong(f"kept rows {options}: exit {done.returncode}: {done.stderr[:2000]}")
+            figures = json.loads(done.stderr.splitlines()[-1])
+            return [(folder / file).read_bytes() for file in ("out.jsonl", "bad.jsonl") if (folder / file).exists()], \
+                sum(gpu["bytes_out"] for gpu in figures.get("gpus", []))
+
+        taken = {}
+        for least, count in ((0, 50000), (4, 50000), (9, 50000), (10, 50000), (5, 8192), (5, 4097), (5, 4096), (5, 1), (5, 0)):
+            wanted, none = job(least, count, "--device=cpu")
+            for options in (("--threads=1",), ("--threads=2", "--partition=64KiB"), ("--workers=2",)):
+                left, taken[least, count] = job(least, count, "--device=gpu", *options)
+                if left != wanted or none:
+                    raise Wrong(f"kept rows {least}, {count}, {options}: other bytes")
+        if not 0 < taken[9, 50000] < taken[4, 50000] < taken[0, 50000] or taken[10, 50000] or taken[9, 50000] > 0.11 * taken[0, 50000]:
+            raise Wrong(f"kept rows: bytes that come back: {taken}")
+
+
+JOINED = """param output: str = "out.jsonl"
+range(30000) | derive a = f32(i), s = if i % 11 == 3 then "none" else f"{i}" | repartition rows 5000
+| on gpu {
+    derive x: f32[24] = [a, a + 1.0, a + 2.0, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a / 3.0]
+    derive y = x * 0.5, q = 1000 // (i - 12345)
+  }
+| BETWEEN { derive n = i64(s), m = q + 1 }
+| on gpu {
+    derive z = y + 1.0, l = 7 // (i - 4321)
+    where i % 10 >= 4
+  }
+| select i, z, n, m, l
+| write jsonl(output)
+"""
+
+
+def check_joined(nvrtc):
+    """Steps between two blocks join them: fewer launches and bytes, but the same rows, rejects and counts, after faults too."""
+    said, made = [], {}
+    for between in ("on any", "on cpu"):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            text = JOINED.replace("BETWEEN {", "on cpu {") if between == "on cpu" else JOINED.replace("BETWEEN { ", "").replace("m = q + 1 }", "m = q + 1")
+            env = make_job_of(folder, text, nvrtc)
+            joins = "joins the `on gpu` blocks" in run(SBC, folder / "program.sbd", "--explain").stdout
+            if joins != (between == "on any"):
+                raise Wrong(f"joined blocks, {between}: joined {joins}")
+
+            def job(*options, **settings):
+                (folder / "log").write_text("")
+                done = run(folder / "job", f"--output={name}/out.jsonl", f"--rejects={name}/bad.jsonl", "--overwrite", "--reject-limit=100%",
+                           "--stats=json", "--progress=none", *options, env={**env, **settings})
+                if done.returncode:
+                    raise Wrong(f"joined blocks {between} {options} {settings}: exit {done.returncode}: {done.stderr[:2000]}")
+                figures = json.loads([line for line in done.stderr.splitlines() if line.startswith("{")][-1])
+                counts = [step for step in figures["steps"] if not step["step"].startswith("on ")]
+                return [(folder / file).read_bytes() for file in ("out.jsonl", "bad.jsonl")], counts, figures.get("gpus", [])
+
+            said.append(job("--device=cpu", "--threads=1")[:2])
+            for options in (("--threads=1",), ("--threads=2", "--partition=64KiB"), ("--workers=2",), ("--gpu-memory=2MiB",)):
+                left, counts, gpus = job("--device=gpu", *options)
+                said.append((left, counts))
+                made[between, options] = sum(gpu["launches"] for gpu in gpus), sum(gpu["bytes_in"] + gpu["bytes_out"] for gpu in gpus)
+            for fault in ("FAIL", "HANG"):
+                said.append(job("--device=gpu", **{f"FAKE_CUDA_{fault}": "3", "FAKE_CUDA_ONCE": f"{name}/{fault}", "SBC_TEST_GPU_WAIT_MS": "2000"})[:2])
+            said.append(job("--device=auto", FAKE_CUDA_FAIL="2")[:2])
+    if any(one != said[0] for one in said) or not said[0][1] or len(said[0][0][1]) < 1000:
+        raise Wrong(f"joined blocks: other bytes or counts: {[one == said[0] for one in said]}, {said[0][1]}")
+    launches, taken = made["on any", ("--threads=1",)], made["on cpu", ("--threads=1",)]
+    if not launches[0] < taken[0] or not launches[1] < 0.7 * taken[1]:
+        raise Wrong(f"joined blocks: launches and bytes {launches}, of two stages {taken}")
+
+
 SHARES = """param output: str = "out.jsonl"
 range(20000) | derive v = f32(i) | repartition rows 1000 | on gpu { derive x = exp(v / 1000.0) } | write jsonl(output)
 """

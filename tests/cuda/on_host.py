@@ -93,6 +93,8 @@ def kernels_of(text):
     kernels = [Kernel(name, body) for name, body in re.findall(r"^struct (\w+)_args \{\n(.*?)^\};", text, re.M | re.S)]
     for kernel in kernels:
         kernel.groups = groups_of(text, kernel.name)
+        keeps = re.search(rf"^// {kernel.name}: (?:counts|moves) kept rows of each (\d+)", text, re.M)
+        kernel.segment = int(keeps[1]) if keeps else None
     return kernels
 
 
@@ -165,11 +167,50 @@ def packed(kind, values):
     return struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
 
 
+class Keepers:
+    """What kernels that bring kept rows together work on, and give."""
+
+    def __init__(self, rows, segment):
+        self.rows, self.segment = rows, segment
+        self.given = {}  # By field: (bytes of a row, column).
+        self.moved = {}  # The fields, in the order of the kernel.
+        self.kept, self.counts, self.columns = Column(4, 0), Column(4 * (rows // segment + 1), 0), Column(0, 0)
+
+    def run(self, library, kernel, status, some, launch, seed):
+        fields = [(column, field.endswith("n")) for field, _, column, _ in kernel.fields]
+        if fields:
+            self.moved = dict.fromkeys(fields)
+            self.columns = Column(sum((self.given[field][1].size + 255) // 256 * 256 for field in fields), 0x5a)
+        words = struct.pack(f"<q{5 + len(fields)}Q", self.rows, status.at, some.at, self.kept.at, self.counts.at, self.columns.at,
+                            *(self.given[field][1].at for field in fields))
+        getattr(library, "launch_" + kernel.name)(ctypes.create_string_buffer(words), *launch, ctypes.c_ulonglong(seed))
+
+    def check(self, status):
+        """Rows of status 0 have moved, in their order, and nothing else; nothing at all where all rows are such."""
+        kept = [i for i, byte in enumerate(status) if not byte] if any(status) else []
+        counts = [sum(i // self.segment == k for i in kept) for k in range(self.counts.size // 4)]
+        if self.kept.bytes() != struct.pack("<I", len(kept)) or self.counts.bytes() != struct.pack(f"<{len(counts)}I", *counts):
+            raise Wrong(f"{len(kept)} rows are kept, by segment {counts}: kernels count {self.kept.bytes()}, {self.counts.bytes()}")
+        wanted = b""
+        for field in self.moved:
+            size, from_bytes = self.given[field][0], self.given[field][1].bytes()
+            wanted += b"".join(from_bytes[i * size:(i + 1) * size] for i in kept)
+            wanted = wanted.ljust((len(wanted) + 255) // 256 * 256, b"\x5a")
+        if self.columns.bytes() != wanted.ljust(self.columns.size, b"\x5a"):
+            raise Wrong(f"other bytes than of the {len(kept)} rows that are kept of {len(status)}")
+        for column in (self.kept, self.counts, self.columns):
+            column.check("kept rows")
+
+
 def run_kernels(library, kernels, columns, rows, params, launch, seed):
     """(status of each row, by column the values of each row)"""
     by_name = {name: (kind, shape) for name, kind, shape, _ in columns}
     status, some, results, temps = Column(len(rows), 0), Column(1, 0), {}, {}
+    keepers = Keepers(len(rows), kernels[-1].segment) if kernels[-1].segment else None
     for kernel in kernels:
+        if kernel.segment:
+            keepers.run(library, kernel, status, some, launch, seed)
+            continue
         held, words = [], [struct.pack("<q", len(rows)), struct.pack("<QQ", status.at, some.at)]
         if kernel.groups:
             table = Column(8 * kernel.groups.numbers(), 0)
@@ -201,6 +242,8 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
             if column.startswith("("):
                 temps[column] = data
                 continue
+            if keepers:
+                keepers.given[column, field.endswith("n")] = BITS[kind] // 8 * per_row, data
             values = struct.unpack(f"<{len(rows) * per_row}{FORMATS[kind]}", data.bytes())
             if kind == "bf16":
                 values = [of_bf16(bits) for bits in values]
@@ -215,6 +258,8 @@ def run_kernels(library, kernels, columns, rows, params, launch, seed):
     some.check("some")
     if any(status.bytes()) != any(some.bytes()):
         raise Wrong("the byte for all rows does not say what those of rows say")
+    if keepers:
+        keepers.check(status.bytes())
     return status.bytes(), results
 
 

@@ -9,6 +9,8 @@ Each tests/cuda/kernels/*.sbd reads rows, computes in an `on gpu` block and writ
   output, with the same values. A row that the interpreter puts out must have status 0, unless it holds a NaN
   or is a case where kernels may ask the CPU;
 - itself with each barrier taken out, which has to give something else;
+- where kernels bring kept rows together, status bytes: these rows have moved, and nothing else. Once more with segments of
+  16 rows in place of 4,096;
 - NVRTC, which compiles the kernels for all architectures, where it is there ($SBC_NVRTC, or
   build/cuda/venv, which pip fills once). Without it that part is skipped, with the reason;
 - itself: the job runs on a driver without a GPU (driver.c), which runs the kernels on the host. With kernels,
@@ -20,8 +22,8 @@ of memory or of speed. --update writes the counts anew.
 import sys
 import tempfile
 
-from held import check_barriers, check_counts, check_full, check_host, check_nvrtc, check_shuffles, counts_of
-from jobs import check_job, check_placed, check_shares, check_wide
+from held import check_barriers, check_counts, check_full, check_host, check_kept, check_nvrtc, check_shuffles, counts_of
+from jobs import check_job, check_joined, check_kept as check_kept_job, check_placed, check_shares, check_wide
 from lives import check_lost_groups, check_workers
 from products import check_products
 from tools import CLANG, HERE, ROOT, SBC, Wrong, find_nvrtc, run
@@ -53,6 +55,7 @@ def main():
     if nvrtc:
         alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc),
                   "workers": lambda: check_workers(nvrtc), "placed": lambda: check_placed(nvrtc),
+                  "keeping": lambda: check_kept_job(nvrtc), "joining": lambda: check_joined(nvrtc),
                   "lost": lambda: check_lost_groups(nvrtc), "products": lambda: check_products(nvrtc)}
     for part in [part for name, part in alone.items() if not words or words[0] == name]:
         try:
@@ -71,6 +74,8 @@ def main():
             parts["full"] = lambda: check_full(case, text)
         if "__syncthreads();" not in text:
             del parts["barriers"]
+        if "sb_move<" in text:
+            parts["kept"] = lambda: check_kept(case, text)
         if "sb_of_warp<" in text or "sb_of_parts<" in text:
             parts["shuffles"] = lambda: check_shuffles(case, text)
         for name, part in parts.items():
