@@ -378,11 +378,13 @@ static void end_before_beside(Search *search, const Stage *stage) {
     }
 }
 
-// Of an edge and of a sort each column of the rows has a slot in the entries.
+// Of an edge and of a sort each column of the rows has a slot in the entries. A window's sort has
+// slots of what comes into the window.
 static bool begins_with_slots(const Plan *plan, const Stage *stage) {
     if (stage->kind != STAGE_ROWS || stage->zip_breaker != BREAKER_NONE) return false;
     BreakerKind kind = plan->breakers[stage->breaker].kind;
-    return kind == BREAK_EDGE || kind == BREAK_SORT;
+    bool window = graph_op_at(plan->graph, stage->root)->kind == OP_WINDOW;
+    return kind == BREAK_EDGE || (kind == BREAK_SORT && !window);
 }
 
 KernelPart plan_kernel_part(const Plan *plan, const Stage *stage) {
