@@ -1,6 +1,6 @@
 // Values that are made of others: joined texts, structs, lists; and what a row carries of its
 // source.
-#include "codegen/emit_row.h"
+#include "codegen/emit_tensor.h"
 
 #include <string.h>
 
@@ -82,18 +82,6 @@ static Value emit_field(Emit *e, Frame *frame, const Expr *x) {
     if (whole.valid)
         value.valid = value.valid ? LLVMBuildAnd(e->b, value.valid, whole.valid, "") : whole.valid;
     return value;
-}
-
-// A part of a tensor lies in the memory of the tensor.
-static Value emit_tensor_part(Emit *e, Frame *frame, const Expr *x, Value tensor, Val index) {
-    const Type *type = type_base(graph_at(e->graph, x->args[0])->type);
-    int64_t elements = (int64_t)type_elements(type) / type->shape[0];
-    Val outside = LLVMBuildICmp(e->b, LLVMIntUGE, index, emit_i64(e, type->shape[0]), "");
-    emit_fault_if(e, frame, x->span, outside, emit_i32(e, SB_FAULT_OUT_OF_BOUNDS), (Detail){0});
-    Val bytes = emit_i64(e, elements * (int64_t)type_size(type->elem));
-    Val at = emit_index(e, e->i8, tensor.a, LLVMBuildMul(e->b, index, bytes, ""));
-    if (type->rank == 1) return emit_load_value(e, type->elem, at);
-    return (Value){.a = at, .b = emit_i64(e, elements)};
 }
 
 static Value emit_element(Emit *e, Frame *frame, const Expr *x) {

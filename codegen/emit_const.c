@@ -249,8 +249,19 @@ static Val struct_fields(Emit *e, const Type *type) {
 
 static Val tensor_shape(Emit *e, const Type *type) {
     Val sizes[TENSOR_RANK_MAX];
-    for (uint32_t i = 0; i < type->rank; i++) sizes[i] = emit_i32(e, type->shape[i]);
+    for (uint32_t i = 0; i < type->rank; i++)
+        sizes[i] = emit_i32(e, dimension_is_open(type->shape[i]) ? 0 : type->shape[i]);
     return private_global(e, LLVMConstArray2(e->i32, sizes, type->rank), "shape", 16);
+}
+
+static Val dimension_names(Emit *e, const Type *type) {
+    Val names[TENSOR_RANK_MAX];
+    for (uint32_t i = 0; i < type->rank; i++) {
+        Parts *parts = arena_new_of(e->arena, Parts);
+        part_add_text(e, parts, 0, type->names[i]);
+        names[i] = parts_struct(e, parts, sizeof(SbStr));
+    }
+    return emit_sequence(e, names, type->rank, "names");
 }
 
 static Val sbtype_constant(Emit *e, const Type *type) {
@@ -272,6 +283,8 @@ static Val sbtype_constant(Emit *e, const Type *type) {
     if (type->kind == TYPE_TENSOR) {
         part_add(e, parts, offsetof(SbType, rank), emit_i32(e, type->rank), 4);
         part_add(e, parts, offsetof(SbType, shape), tensor_shape(e, type), 8);
+        if (type->names)
+            part_add(e, parts, offsetof(SbType, names), dimension_names(e, type), 8);
     }
     return parts_struct(e, parts, sizeof(SbType));
 }

@@ -376,6 +376,7 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
         return emit_lambda(e, frame, x);
     case EXPR_EXPAND: return emit_expr(e, frame, x->args[0]);
     case EXPR_CHOOSE: return emit_choose(e, frame, x);
+    case EXPR_SIZE: case EXPR_AGREE:
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
     case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
     case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:

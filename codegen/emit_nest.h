@@ -10,11 +10,19 @@ typedef struct View {
     uint32_t from[TENSOR_RANK_MAX];  // The place where the loop begins.
 } View;
 
+// A product of sizes: a number, and sizes that a row has.
+typedef struct Extent {
+    uint64_t known;
+    uint32_t count;
+    Val      open[TENSOR_RANK_MAX];  // i64.
+} Extent;
+
 // What a loop reads.
 typedef struct Leaf {
     Value       value;
     const Type *type;  // A tensor, or a number that goes with each element.
     View        view;
+    Val         size[TENSOR_RANK_MAX];  // Of open dimensions.
 } Leaf;
 
 // A loop over elements, which becomes a function: an elementwise one, or the tree of a reduction.
@@ -27,7 +35,12 @@ struct TensorLoop {
     StepId      step;
     Span        span;
     Val         function;
-    uint64_t    out_step[TENSOR_RANK_MAX];  // By dimension: elements of the result.
+    Val         size[TENSOR_RANK_MAX];      // Of open dimensions of `type`.
+    Extent      out_step[TENSOR_RANK_MAX];  // By dimension: elements of the result.
+    Val        *sizes;  // Sizes that its function takes after the leaves, each once.
+    uint32_t    size_count;
+    size_t      size_cap;
+    Val         first;      // i64. Of an append: where its parts begin in the dimension.
     const Expr *reduction;  // The node that reduces the elements. Null: they are the result.
     uint32_t    axis;       // Of the reduction.
 };
@@ -39,10 +52,37 @@ enum { SHORT_MAX = 16 };  // Turns of an inner loop that may go away.
 // The dimensions that a loop goes over, the innermost first. Those that all leaves go through alike
 // are one.
 typedef struct Nest {
-    uint32_t  rank;
-    uint64_t  size[TENSOR_RANK_MAX];
-    uint64_t *step[TENSOR_RANK_MAX];  // By leaf, and of the result at the end: in elements.
+    uint32_t rank;
+    Extent   size[TENSOR_RANK_MAX];
+    Extent  *step[TENSOR_RANK_MAX];  // By leaf, and of the result at the end: in elements.
 } Nest;
+
+static inline Extent extent_of(uint64_t known) { return (Extent){.known = known}; }
+static inline bool   extent_is(const Extent *extent, uint64_t known) {
+    return !extent->count && extent->known == known;
+}
+// Dimension `i` of the shape; `size`: of its open dimensions.
+Extent extent_of_dimension(const Type *type, const Val *size, uint32_t i);
+Extent extent_times(Extent a, const Extent *b);
+bool   extent_same(const Extent *a, const Extent *b);
+Val    emit_extent(Emit *e, const Extent *extent);  // i64
+
+// ---- sizes that rows have (emit_shape.c) --------------------------------------------------------
+
+// Of the open dimensions of a tensor: size[i] of dimension i, i64. Others are not set.
+void  emit_sizes(Emit *e, const Type *type, Value tensor, Val *size);
+// Scratch memory of a tensor with these sizes, which are written where its type keeps them. A
+// tensor over the limit leaves the row.
+Value emit_room(Emit *e, Frame *frame, Span span, const Type *type, const Val *size);
+// A function of stdlib/value/shape.h, after its context.
+Value emit_shape_call(Emit *e, Frame *frame, const Expr *x, const char *symbol, const Type *result,
+                      const Arg *args, unsigned count);
+Value emit_size(Emit *e, Frame *frame, const Expr *x);     // SIZE
+Value emit_agree(Emit *e, Frame *frame, const Expr *x);    // AGREE
+Value emit_reshape(Emit *e, Frame *frame, const Expr *x);  // RESHAPE
+// The sizes that the loop's function takes, and then these parameters in their place.
+void  loop_sizes(Emit *e, TensorLoop *loop);
+void  loop_sizes_are_params(Emit *e, TensorLoop *loop);
 
 // A counted loop under construction.
 typedef struct Count {
@@ -57,13 +97,14 @@ void  emit_count_end(Emit *e, const Count *count, bool rolled);
 
 // Of the loop's dimensions, without `skip` (TENSOR_RANK_MAX: none).
 Nest     nest_of(Emit *e, const TensorLoop *loop, uint32_t skip);
-uint64_t leaf_step(const Leaf *leaf, uint32_t dimension);  // Elements from place to place.
+Extent   leaf_step(const TensorLoop *loop, const Leaf *leaf,
+                   uint32_t dimension);  // Elements from place to place.
 // The value of the loop's root where each leaf is `at[i]` elements from its beginning.
 Value    emit_element_at(Emit *e, const TensorLoop *loop, const Val *at);
 
 // The body of a loop's function that reduces (emit_reduce.c), and the elements that it needs in
 // PARAM_ROOM, in bytes.
 void     emit_reduction(Emit *e, TensorLoop *loop);
-uint64_t reduction_room(Emit *e, const TensorLoop *loop);
+Val      reduction_room(Emit *e, const TensorLoop *loop);  // i64
 
 #endif

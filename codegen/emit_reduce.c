@@ -32,11 +32,12 @@ typedef struct Tree {
     uint64_t item_bytes;
     const Type *elem;    // Of the elements.
     bool   places;
-    uint32_t columns;    // Results side by side.
+    Val    columns;      // Results side by side.
+    bool   many;         // May they be more than one?
     Store  lanes;
     // Elements are read at the bases of the leaves, and so much further for each column.
     const Val *base;
-    const uint64_t *column_step, *axis_step;
+    const Extent *column_step, *axis_step;
 } Tree;
 
 static bool sums_wide(const TensorLoop *loop) {
@@ -157,8 +158,8 @@ static Item element(const Tree *tree, Val at, Val column) {
     const TensorLoop *loop = tree->loop;
     Val *places = arena_new_array(e->arena, Val, loop->leaf_count + 1);
     for (size_t i = 0; i < loop->leaf_count; i++) {
-        Val along = LLVMBuildMul(e->b, at, emit_i64(e, (int64_t)tree->axis_step[i]), "");
-        Val across = LLVMBuildMul(e->b, column, emit_i64(e, (int64_t)tree->column_step[i]), "");
+        Val along = LLVMBuildMul(e->b, at, emit_extent(e, &tree->axis_step[i]), "");
+        Val across = LLVMBuildMul(e->b, column, emit_extent(e, &tree->column_step[i]), "");
         places[i] = LLVMBuildAdd(e->b, LLVMBuildAdd(e->b, tree->base[i], along, ""), across, "");
     }
     Val value = emit_element_at(e, loop, places).a;
@@ -173,7 +174,7 @@ static Item element(const Tree *tree, Val at, Val column) {
 static Item item_at(const Tree *tree, const Level *level, Val at, Val column) {
     Emit *e = tree->e;
     if (!level->from.values) return element(tree, at, column);
-    Val row = LLVMBuildMul(e->b, at, emit_i64(e, tree->columns), "");
+    Val row = LLVMBuildMul(e->b, at, tree->columns, "");
     return load_item(tree, level->from, LLVMBuildAdd(e->b, row, column, ""));
 }
 
@@ -183,25 +184,23 @@ static Item item_at(const Tree *tree, const Level *level, Val at, Val column) {
 typedef struct Grid {
     Count lanes, columns;
     Val   lane, column, at;  // `at`: of the lane's item.
-    bool  many;              // Columns.
 } Grid;
 
 static Grid emit_grid(const Tree *tree, Val lanes) {
     Emit *e = tree->e;
-    Grid grid = {.many = tree->columns > 1, .column = emit_i64(e, 0)};
+    Grid grid = {.column = emit_i64(e, 0)};
     grid.lanes = emit_count(e, lanes);
     grid.lane = grid.at = grid.lanes.at;
-    if (!grid.many) return grid;
-    Val columns = emit_i64(e, tree->columns);
-    grid.columns = emit_count(e, columns);
+    if (!tree->many) return grid;
+    grid.columns = emit_count(e, tree->columns);
     grid.column = grid.columns.at;
-    Val row = LLVMBuildMul(e->b, grid.lane, columns, "");
+    Val row = LLVMBuildMul(e->b, grid.lane, tree->columns, "");
     grid.at = LLVMBuildAdd(e->b, row, grid.column, "");
     return grid;
 }
 
 static void emit_grid_end(const Tree *tree, const Grid *grid) {
-    if (grid->many) emit_count_end(tree->e, &grid->columns, true);
+    if (tree->many) emit_count_end(tree->e, &grid->columns, true);
     emit_count_end(tree->e, &grid->lanes, true);
 }
 
@@ -240,7 +239,7 @@ static void emit_block_tree(const Tree *tree, const Level *level, Val first, Val
         if (used <= half) continue;
         uint64_t pairs = used - half < half ? used - half : half;
         grid = emit_grid(tree, emit_i64(e, (int64_t)pairs));
-        Val offset = emit_i64(e, (int64_t)(half * tree->columns));
+        Val offset = LLVMBuildMul(e->b, emit_i64(e, (int64_t)half), tree->columns, "");
         Item upper = load_item(tree, tree->lanes, LLVMBuildAdd(e->b, grid.at, offset, ""));
         Item lower = load_item(tree, tree->lanes, grid.at);
         store_item(tree, tree->lanes, grid.at, combine(tree, lower, upper));
@@ -253,32 +252,78 @@ static uint64_t blocks_of(uint64_t count) { return (count + TREE_BLOCK - 1) / TR
 
 static void keep_block(const Tree *tree, Store to, Val block) {
     Emit *e = tree->e;
-    Count columns = emit_count(e, emit_i64(e, tree->columns));
-    Val row = LLVMBuildMul(e->b, block, emit_i64(e, tree->columns), "");
+    Count columns = emit_count(e, tree->columns);
+    Val row = LLVMBuildMul(e->b, block, tree->columns, "");
     Item item = load_item(tree, tree->lanes, columns.at);
     store_item(tree, to, LLVMBuildAdd(e->b, row, columns.at, ""), item);
     emit_count_end(e, &columns, true);
 }
 
-// Leaves the result of all items in the first lane. `room`: for what blocks give.
-static void emit_tree(const Tree *tree, Level level, Val room) {
+// The blocks of the items, whose results go to `to`. `ragged`: the last one may be short.
+static void emit_blocks(const Tree *tree, const Level *level, Val items, Val blocks, Store to,
+                        bool ragged) {
+    Emit *e = tree->e;
+    Count count = emit_count(e, blocks);
+    Val size = emit_i64(e, TREE_BLOCK);
+    Val first = LLVMBuildMul(e->b, count.at, size, "");
+    Val left = LLVMBuildSub(e->b, items, first, "");
+    Val shorter = LLVMBuildICmp(e->b, LLVMIntULT, left, size, "");
+    Val length = ragged ? LLVMBuildSelect(e->b, shorter, left, size, "") : size;
+    emit_block_tree(tree, level, first, length);
+    keep_block(tree, to, count.at);
+    emit_count_end(e, &count, true);
+}
+
+static Val blocks_in(Emit *e, Val items) {
+    Val up = LLVMBuildAdd(e->b, items, emit_i64(e, TREE_BLOCK - 1), "");
+    return LLVMBuildUDiv(e->b, up, emit_i64(e, TREE_BLOCK), "");
+}
+
+// Room for the values of as many items as `blocks` give, in bytes.
+static Val values_bytes(const Tree *tree, Val blocks) {
+    Emit *e = tree->e;
+    Val items = LLVMBuildMul(e->b, blocks, tree->columns, "");
+    Val bytes = LLVMBuildMul(e->b, items, emit_i64(e, (int64_t)tree->item_bytes), "");
+    Val up = LLVMBuildAdd(e->b, bytes, emit_i64(e, 15), "");
+    return LLVMBuildAnd(e->b, up, emit_i64(e, -16), "");
+}
+
+// As emit_tree, of a dimension whose size the row has. Each level takes the place of the one
+// before: a block begins at or after the place of its result.
+static void emit_open_tree(const Tree *tree, Val items, Val room) {
+    Emit *e = tree->e;
+    Val blocks = blocks_in(e, items), slot = emit_alloca(e, e->i64, "items");
+    Store to = {.values = room};
+    if (tree->places) to.places = emit_index(e, e->i8, room, values_bytes(tree, blocks));
+    emit_blocks(tree, &(Level){0}, items, blocks, to, true);
+    emit_store(e, blocks, slot);
+    Block head = emit_block(e, "level"), body = emit_block(e, "blocks");
+    Block done = emit_block(e, "levels_done");
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val left = emit_load(e, e->i64, slot, "");
+    Val more = LLVMBuildICmp(e->b, LLVMIntUGT, left, emit_i64(e, 1), "");
+    LLVMBuildCondBr(e->b, more, body, done);
+    emit_at(e, body);
+    Val next = blocks_in(e, left);
+    emit_blocks(tree, &(Level){.from = to}, left, next, to, true);
+    emit_store(e, next, slot);
+    emit_jump(e, head);
+    emit_at(e, done);
+}
+
+// Leaves the result of all items in the first lane. `room`: for what blocks give. `columns`: how
+// many they are at most.
+static void emit_tree(const Tree *tree, Level level, Val room, uint64_t columns) {
     Emit *e = tree->e;
     while (level.count > TREE_BLOCK) {
-        uint64_t blocks = blocks_of(level.count), items = blocks * tree->columns;
+        uint64_t blocks = blocks_of(level.count), items = blocks * columns;
         Store to = {.values = room};
         room = emit_offset(e, room, (items * tree->item_bytes + 15) / 16 * 16);
         to.places = room;
         if (tree->places) room = emit_offset(e, room, (items * 8 + 15) / 16 * 16);
-        Count count = emit_count(e, emit_i64(e, (int64_t)blocks));
-        Val size = emit_i64(e, TREE_BLOCK);
-        Val first = LLVMBuildMul(e->b, count.at, size, "");
-        Val left = LLVMBuildSub(e->b, emit_i64(e, (int64_t)level.count), first, "");
-        Val ragged = LLVMBuildICmp(e->b, LLVMIntULT, left, size, "");
-        Val length = level.count % TREE_BLOCK ? LLVMBuildSelect(e->b, ragged, left, size, "")
-                                              : size;
-        emit_block_tree(tree, &level, first, length);
-        keep_block(tree, to, count.at);
-        emit_count_end(e, &count, true);
+        emit_blocks(tree, &level, emit_i64(e, (int64_t)level.count),
+                    emit_i64(e, (int64_t)blocks), to, level.count % TREE_BLOCK);
         level = (Level){to, blocks};
     }
     emit_block_tree(tree, &level, emit_i64(e, 0), emit_i64(e, (int64_t)level.count));
@@ -308,36 +353,44 @@ static void emit_result(const Tree *tree, Val at, Item item) {
 }
 
 // Results side by side go together where the reduced dimension is no row of memory.
-static bool goes_by_columns(const TensorLoop *loop, const Nest *nest, const uint64_t *axis_step) {
-    if (!nest->rank || loop->type->shape[loop->axis] == 1 || nest->step[0][loop->leaf_count] != 1)
+static bool goes_by_columns(const TensorLoop *loop, const Nest *nest, const Extent *axis_step) {
+    if (!nest->rank || loop->type->shape[loop->axis] == 1 ||
+        !extent_is(&nest->step[0][loop->leaf_count], 1))
         return false;
     bool rows = false, columns = false;
     for (size_t i = 0; i < loop->leaf_count; i++) {
-        rows |= axis_step[i] == 1;
-        columns |= nest->step[0][i] == 1;
+        rows |= extent_is(&axis_step[i], 1);
+        columns |= extent_is(&nest->step[0][i], 1);
     }
     return columns && !rows;
 }
 
 // `columns` results from those on whose leaves, and the result at the end, are at `base`.
-static void emit_columns(Tree *tree, const Val *base, uint32_t columns) {
+static void emit_columns(Tree *tree, const Val *base, Val columns) {
     Emit *e = tree->e;
+    Val room = LLVMGetParam(e->fn, PARAM_ROOM);
+    const TensorLoop *loop = tree->loop;
+    Extent size = extent_of_dimension(loop->type, loop->size, loop->axis);
+    bool known = LLVMIsAConstantInt(columns);
+    uint64_t most = known ? LLVMConstIntGetZExtValue(columns) : COLUMNS_MAX;
     tree->base = base;
     tree->columns = columns;
-    emit_tree(tree, (Level){.count = tree->loop->type->shape[tree->loop->axis]},
-              LLVMGetParam(e->fn, PARAM_ROOM));
-    Count count = emit_count(e, emit_i64(e, columns));
+    tree->many = most > 1;
+    if (size.count || (!known && size.known > TREE_BLOCK))
+        emit_open_tree(tree, emit_extent(e, &size), room);
+    else emit_tree(tree, (Level){.count = size.known}, room, most);
+    Count count = emit_count(e, columns);
     Val at = LLVMBuildAdd(e->b, base[tree->loop->leaf_count], count.at, "");
     emit_result(tree, at, load_item(tree, tree->lanes, count.at));
     emit_count_end(e, &count, true);
 }
 
 // Each leaf's place after `turns` of a dimension.
-static Val *moved(Emit *e, const TensorLoop *loop, const Val *base, const uint64_t *step,
+static Val *moved(Emit *e, const TensorLoop *loop, const Val *base, const Extent *step,
                   Val turns) {
     Val *at = arena_new_array(e->arena, Val, loop->leaf_count + 1);
     for (size_t i = 0; i <= loop->leaf_count; i++) {
-        Val by = LLVMBuildMul(e->b, turns, emit_i64(e, (int64_t)step[i]), "");
+        Val by = LLVMBuildMul(e->b, turns, emit_extent(e, &step[i]), "");
         at[i] = LLVMBuildAdd(e->b, base[i], by, "");
     }
     return at;
@@ -345,30 +398,30 @@ static Val *moved(Emit *e, const TensorLoop *loop, const Val *base, const uint64
 
 static void emit_side_by_side(Tree *tree, const Nest *nest, const Val *base) {
     Emit *e = tree->e;
-    uint64_t size = nest->size[0], whole = size / COLUMNS_MAX, rest = size % COLUMNS_MAX;
-    Val width = emit_i64(e, COLUMNS_MAX);
+    Val size = emit_extent(e, &nest->size[0]), width = emit_i64(e, COLUMNS_MAX);
+    Val whole = LLVMBuildUDiv(e->b, size, width, ""), rest = LLVMBuildURem(e->b, size, width, "");
     tree->column_step = nest->step[0];
-    if (whole) {
-        Count count = emit_count(e, emit_i64(e, (int64_t)whole));
+    if (!LLVMIsNull(whole)) {
+        Count count = emit_count(e, whole);
         Val turns = LLVMBuildMul(e->b, count.at, width, "");
-        emit_columns(tree, moved(e, tree->loop, base, nest->step[0], turns), COLUMNS_MAX);
+        emit_columns(tree, moved(e, tree->loop, base, nest->step[0], turns), width);
         emit_count_end(e, &count, true);
     }
-    if (!rest) return;
-    Val turns = emit_i64(e, (int64_t)(size - rest));
-    emit_columns(tree, moved(e, tree->loop, base, nest->step[0], turns), (uint32_t)rest);
+    if (LLVMIsNull(rest)) return;
+    Val turns = LLVMBuildSub(e->b, size, rest, "");
+    emit_columns(tree, moved(e, tree->loop, base, nest->step[0], turns), rest);
 }
 
-static uint64_t *axis_steps(Emit *e, const TensorLoop *loop) {
-    uint64_t *steps = arena_new_array(e->arena, uint64_t, loop->leaf_count + 1);
+static Extent *axis_steps(Emit *e, const TensorLoop *loop) {
+    Extent *steps = arena_new_array(e->arena, Extent, loop->leaf_count + 1);
     for (size_t i = 0; i < loop->leaf_count; i++)
-        steps[i] = leaf_step(&loop->leaves[i], loop->axis);
+        steps[i] = leaf_step(loop, &loop->leaves[i], loop->axis);
     return steps;
 }
 
 void emit_reduction(Emit *e, TensorLoop *loop) {
     Nest nest = nest_of(e, loop, loop->axis);
-    uint64_t *zeros = arena_new_array(e->arena, uint64_t, loop->leaf_count + 1);
+    Extent *zeros = arena_new_array(e->arena, Extent, loop->leaf_count + 1);
     Tree tree = {.e = e, .loop = loop, .op = loop->reduction->op, .type = item_type(e, loop),
                  .item_bytes = item_bytes(loop), .elem = loop->type->elem,
                  .places = gives_places(loop->reduction), .column_step = zeros,
@@ -382,19 +435,26 @@ void emit_reduction(Emit *e, TensorLoop *loop) {
     for (size_t i = 0; i <= loop->leaf_count; i++) base[i] = emit_i64(e, 0);
     Count counts[TENSOR_RANK_MAX];
     for (uint32_t d = nest.rank; d-- > columns;) {
-        counts[d] = emit_count(e, emit_i64(e, (int64_t)nest.size[d]));
+        counts[d] = emit_count(e, emit_extent(e, &nest.size[d]));
         base = moved(e, loop, base, nest.step[d], counts[d].at);
     }
     if (columns) emit_side_by_side(&tree, &nest, base);
-    else emit_columns(&tree, base, 1);
+    else emit_columns(&tree, base, emit_i64(e, 1));
     for (uint32_t d = columns; d < nest.rank; d++) emit_count_end(e, &counts[d], true);
 }
 
-uint64_t reduction_room(Emit *e, const TensorLoop *loop) {
+Val reduction_room(Emit *e, const TensorLoop *loop) {
     Nest nest = nest_of(e, loop, loop->axis);
     bool columns = goes_by_columns(loop, &nest, axis_steps(e, loop));
     uint64_t width = columns ? COLUMNS_MAX : 1, room = 0;
-    for (uint64_t n = loop->type->shape[loop->axis]; n > TREE_BLOCK; n = blocks_of(n))
+    Extent size = extent_of_dimension(loop->type, loop->size, loop->axis);
+    if (size.count) {
+        uint64_t bytes = width * (item_bytes(loop) + 8);
+        Val blocks = blocks_in(e, emit_extent(e, &size));
+        Val items = LLVMBuildMul(e->b, blocks, emit_i64(e, (int64_t)bytes), "");
+        return LLVMBuildAdd(e->b, items, emit_i64(e, 32), "");
+    }
+    for (uint64_t n = size.known; n > TREE_BLOCK; n = blocks_of(n))
         room += blocks_of(n) * width * (item_bytes(loop) + 8) + 32;
-    return room;
+    return emit_i64(e, (int64_t)room);
 }

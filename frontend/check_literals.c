@@ -279,7 +279,8 @@ bool const_of(Checker *checker, ExprId id, Const *value) {
     case EXPR_CALL: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT:
     case EXPR_FIELD: case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER:
     case EXPR_LIST_ANY: case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
-    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_SIZE: case EXPR_AGREE:
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
     case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
     case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:

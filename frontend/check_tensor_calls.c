@@ -143,7 +143,16 @@ static Value reshaped(const TensorCall *call, Value x, const uint32_t *shape, ui
     return type == x.type ? x : node1(call->checker, EXPR_RESHAPE, type, call->span, x);
 }
 
+static bool is_open(const Type *type) { return type_open_count(type) > 0; }
+
+// May two dimensions be of one size?
+static bool may_equal(uint32_t a, uint32_t b) {
+    return a == b || dimension_is_open(a) || dimension_is_open(b);
+}
+
 static Value flat(const TensorCall *call, Value x) {
+    if (x.type->rank == 1) return x;
+    if (is_open(x.type)) return reshaped(call, x, &(uint32_t){DIMENSION_ANY}, 1);
     return reshaped(call, x, &(uint32_t){(uint32_t)type_elements(x.type)}, 1);
 }
 
@@ -170,9 +179,28 @@ static Value reduced_beside(const TensorCall *call, ExprOp op, Value x, uint32_t
     return value.type->kind == TYPE_TENSOR ? with_dimension(call, value, axis) : value;
 }
 
-// An operator on elements of the result's shape and element type.
+// An operator on elements of the result's shape and element type. `y` has sizes of `x`, or 1.
 static Value on_elements(const TensorCall *call, ExprOp op, Value x, Value y) {
-    return node2(call->checker, op, x.type, call->span, x, y);
+    Expr payload = {.op = op, .type = x.type, .span = call->span, .fits = is_open(x.type)};
+    ExprId ids[] = {x.id, y.id};
+    return (Value){graph_expr(call->checker->graph, payload, ids, 2), x.type};
+}
+
+// An operator on elements whose shapes broadcast.
+static Value on_parts(const TensorCall *call, ExprOp op, Value x, Value y) {
+    TensorOperand sides[] = {{x, x.type, call->span}, {y, y.type, call->span}};
+    const Type *shape = tensor_common_shape(call->checker, sides, 2);
+    if (!shape) return no_value(call);
+    const Type *type = type_tensor_like(call->checker->types, x.type->elem, shape);
+    return node2(call->checker, op, type, call->span, x, y);
+}
+
+// How many parts a dimension has, as i64: a constant, if the type says so.
+static Value parts_in(const TensorCall *call, Value x, uint32_t axis) {
+    uint32_t size = x.type->shape[axis];
+    if (!dimension_is_open(size)) return whole(call, size);
+    return node2(call->checker, EXPR_SIZE, kind_of(call, TYPE_I64), call->span, x,
+                 whole(call, axis));
 }
 
 // A function of f16 or bf16 is one of f32, whose result is rounded.
@@ -246,13 +274,20 @@ static Value check_mean(const TensorCall *call) {
     if (!reduction_arguments(call, &x, &axis)) return no_value(call);
     if (x.type->elem->kind == TYPE_BOOL)
         return bad_argument(call, 0, "a tensor of numbers", "convert it: mean(i64(x))");
-    double count = x.type->shape[axis];
     bool whole = type_is_integer(x.type->elem);
     Value value = whole ? tensor_as_f64(call->checker, &x) : widened(call, &x);
     const Type *elem = value.type->elem;
     Value sum = reduced(call, EXPR_REDUCE_SUM, value, elem, axis);
-    if (elem->kind == TYPE_F32) count = (float)count;
-    Value number = const_value(call->checker, elem, (Const){.f = count}, call->span);
+    Value number = parts_in(call, value, axis);
+    if (dimension_is_open(value.type->shape[axis])) {
+        number = node1(call->checker, EXPR_TO_F64, kind_of(call, TYPE_F64), call->span, number);
+        if (elem->kind == TYPE_F32)
+            number = node1(call->checker, EXPR_ROUND, elem, call->span, number);
+    } else {
+        double count = value.type->shape[axis];
+        if (elem->kind == TYPE_F32) count = (float)count;
+        number = const_value(call->checker, elem, (Const){.f = count}, call->span);
+    }
     return rounded(call, on_elements(call, EXPR_DIV, sum, number), x.type->elem);
 }
 
@@ -299,11 +334,61 @@ static Value bad_size(const TensorCall *call, const Type *x) {
     return no_value(call);
 }
 
+// The size that argument `i` computes, if it is no constant.
+static bool computed_size(const TensorCall *call, uint32_t i, Value *size) {
+    Value value = call->args->values[i];
+    const Type *i64 = kind_of(call, TYPE_I64);
+    Const constant;
+    if (!type_is_integer(value.type) || const_of(call->checker, value.id, &constant)) return false;
+    if (!type_holds(i64, value.type)) return false;
+    *size = coerce(call->checker, value, i64, span_of(call, i));
+    return true;
+}
+
+// The name of the dimension whose size the value is, or `_`.
+static uint32_t name_of_size(const TensorCall *call, Value size) {
+    const Graph *graph = call->checker->graph;
+    const Expr *x = graph_at(graph, size.id);
+    if (x->op != EXPR_SIZE) return DIMENSION_ANY;
+    return graph_at(graph, x->args[0])->type->shape[graph_axis(graph, x, 1)];
+}
+
+// Sizes that are computed, or of a tensor whose own are open: they are judged while the job runs.
+static Value reshape_open(const TensorCall *call, const TensorOperand *x) {
+    Checker *checker = call->checker;
+    uint32_t shape[TENSOR_RANK_MAX], rank = call->args->count - 1, count = 1, rests = 0;
+    ExprId ids[TENSOR_RANK_MAX + 1] = {x->value.id};
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t number;
+        Value size;
+        if (computed_size(call, i + 1, &size)) {
+            shape[i] = name_of_size(call, size);
+            ids[count++] = size.id;
+            continue;
+        }
+        if (!whole_at(call, i + 1, &number)) return no_value(call);
+        rests += number == -1;
+        if (rests > 1 || (number != -1 && (number < 1 || number > TENSOR_BYTES_MAX)))
+            return bad_argument(call, i + 1, "a size from 1 on, or -1 once",
+                                "give sizes, or -1 for one of them");
+        shape[i] = number == -1 ? DIMENSION_ANY : (uint32_t)number;
+        if (number == -1) ids[count++] = whole(call, number).id;
+    }
+    if (!type_shape_fits(x->type->elem, shape, rank)) return too_large(call, x->type);
+    const Type *type = type_tensor(checker->types, x->type->elem, shape, rank);
+    if (count == 2 && rests) count = 1;  // What is left follows from the elements.
+    return node(checker, EXPR_RESHAPE, type, call->span, ids, count);
+}
+
 static Value check_reshape(const TensorCall *call) {
     TensorOperand x;
     uint32_t shape[TENSOR_RANK_MAX], rank = call->args->count - 1, open = UINT32_MAX;
     uint64_t known = 1;
     if (!tensor_at(call, 0, nullptr, &x)) return no_value(call);
+    bool later = is_open(x.type);
+    Value size;
+    for (uint32_t i = 0; i < rank; i++) later |= computed_size(call, i + 1, &size);
+    if (later) return reshape_open(call, &x);
     uint64_t all = type_elements(x.type);
     for (uint32_t i = 0; i < rank; i++) {
         int64_t size;
@@ -333,7 +418,8 @@ static Value check_slice(const TensorCall *call) {
     if (!tensor_at(call, 0, nullptr, &x) || !axis_at(call, 3, x.type, x.type->rank, &axis) ||
         !whole_at(call, 1, &begin) || !whole_at(call, 2, &count))
         return no_value(call);
-    int64_t size = x.type->shape[axis];
+    uint32_t parts = x.type->shape[axis];
+    int64_t size = dimension_is_open(parts) ? TENSOR_BYTES_MAX : parts;
     if (begin < 0 || count < 1 || begin >= size || count > size - begin) {
         Diag *diag = report(call->checker, DIAG_TENSOR_INDEX, call->span,
                             "the slice is not inside of %s", say(call, x.type));
@@ -378,13 +464,19 @@ static Value appended(const TensorCall *call, const Value *parts, uint32_t count
     uint64_t size = 0;
     uint32_t shape[TENSOR_RANK_MAX];
     const Type *first = parts[0].type;
+    bool open = false;
     ids[0] = whole(call, axis).id;
-    for (uint32_t i = 0; i < count; i++) {
-        size += parts[i].type->shape[axis];
-        ids[i + 1] = parts[i].id;
-    }
     for (uint32_t i = 0; i < first->rank; i++) shape[i] = first->shape[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t *own = parts[i].type->shape;
+        open |= dimension_is_open(own[axis]);
+        size += dimension_is_open(own[axis]) ? 0 : own[axis];
+        ids[i + 1] = parts[i].id;
+        for (uint32_t k = 0; k < first->rank; k++)
+            if (shape[k] == DIMENSION_ANY || !dimension_is_open(own[k])) shape[k] = own[k];
+    }
     shape[axis] = size > TENSOR_BYTES_MAX ? TENSOR_BYTES_MAX : (uint32_t)size;
+    if (open) shape[axis] = count == 1 ? first->shape[axis] : DIMENSION_ANY;
     if (size > TENSOR_BYTES_MAX || !type_shape_fits(first->elem, shape, first->rank))
         return too_large(call, first);
     const Type *type = type_tensor(call->checker->types, first->elem, shape, first->rank);
@@ -401,7 +493,7 @@ static Value check_concat(const TensorCall *call) {
         const Type *first = parts[0].type, *own = parts[i].type;
         bool fits = own->rank == first->rank;
         for (uint32_t k = 0; fits && k < own->rank; k++)
-            fits = k == axis || own->shape[k] == first->shape[k];
+            fits = k == axis || may_equal(own->shape[k], first->shape[k]);
         if (!fits)
             return bad_shapes(call, 0, i, "all dimensions but the one that grows are equal",
                               "reshape one of them, or name another dimension");
@@ -418,7 +510,7 @@ static Value check_stack(const TensorCall *call) {
     if (parts[0].type->rank == TENSOR_RANK_MAX) return too_large(call, parts[0].type);
     if (!axis_at(call, count, parts[0].type, parts[0].type->rank + 1, &axis)) return no_value(call);
     for (uint32_t i = 0; i < count; i++) {
-        if (parts[i].type != parts[0].type)
+        if (!type_may_be(parts[i].type, parts[0].type))
             return bad_shapes(call, 0, i, "what is stacked has one shape",
                               "reshape one of them, or use concat");
         values[i] = with_dimension(call, parts[i].value, axis);
@@ -427,10 +519,11 @@ static Value check_stack(const TensorCall *call) {
 }
 
 // A part of `size` elements in the dimension, all of which are `value`.
-static Value filled(const TensorCall *call, const Type *like, uint32_t axis, int64_t size,
+static Value filled(const TensorCall *call, Value like, uint32_t axis, int64_t size,
                     Value value) {
-    const Type *type = type_resized(call->checker->types, like, axis, (uint32_t)size);
-    return node1(call->checker, EXPR_EXPAND, type, call->span, value);
+    const Type *type = type_resized(call->checker->types, like.type, axis, (uint32_t)size);
+    if (!is_open(type)) return node1(call->checker, EXPR_EXPAND, type, call->span, value);
+    return node2(call->checker, EXPR_EXPAND, type, call->span, value, like);
 }
 
 static Value check_pad(const TensorCall *call) {
@@ -452,9 +545,9 @@ static Value check_pad(const TensorCall *call) {
     }
     Value value = check_as(call->checker, call->scope, call->args->exprs[3], x.type->elem);
     if (is_error(value.type)) return no_value(call);
-    if (before) parts[count++] = filled(call, x.type, axis, before, value);
+    if (before) parts[count++] = filled(call, x.value, axis, before, value);
     parts[count++] = x.value;
-    if (after) parts[count++] = filled(call, x.type, axis, after, value);
+    if (after) parts[count++] = filled(call, x.value, axis, after, value);
     return appended(call, parts, count, axis);
 }
 
@@ -476,7 +569,9 @@ static Value check_gather(const TensorCall *call) {
         Diag *diag = report(checker, DIAG_TENSOR_INDEX, span_of(call, 1),
                             "%s has no part %lld in dimension %u", say(call, x.type),
                             (long long)constant.items[i].i, axis);
-        report_label(checker, diag, span_of(call, 1), "0 to %u", x.type->shape[axis] - 1);
+        if (dimension_is_open(x.type->shape[axis]))
+            report_label(checker, diag, span_of(call, 1), "negative");
+        else report_label(checker, diag, span_of(call, 1), "0 to %u", x.type->shape[axis] - 1);
         report_fix(checker, diag, "count from 0");
         return no_value(call);
     }
@@ -576,10 +671,10 @@ static Value for_parts(const TensorCall *call, uint32_t i, const Type *x, uint32
     Value value = beside(call, i, x->elem);
     if (is_error(value.type) || value.type->kind != TYPE_TENSOR) return value;
     call->types[i] = value.type;
-    if (value.type->rank != 1 || value.type->shape[0] != x->shape[axis])
+    if (value.type->rank != 1 || !may_equal(value.type->shape[0], x->shape[axis]))
         return bad_shapes(call, 0, i, "it has one value for each part of the dimension",
                           "give one value per part, or a single number for all");
-    for (uint32_t k = 0; k < x->rank - axis; k++) shape[k] = k ? 1 : x->shape[axis];
+    for (uint32_t k = 0; k < x->rank - axis; k++) shape[k] = k ? 1 : value.type->shape[0];
     return reshaped(call, value, shape, x->rank - axis);
 }
 
@@ -597,8 +692,8 @@ static Value check_normalise(const TensorCall *call) {
     Value mean = for_parts(call, 1, value.type, axis);
     Value deviation = for_parts(call, 2, value.type, axis);
     if (is_error(mean.type) || is_error(deviation.type)) return no_value(call);
-    Value distance = on_elements(call, EXPR_SUB, value, mean);
-    return rounded(call, on_elements(call, EXPR_DIV, distance, deviation), x.type->elem);
+    Value distance = on_parts(call, EXPR_SUB, value, mean);
+    return rounded(call, on_parts(call, EXPR_DIV, distance, deviation), x.type->elem);
 }
 
 enum { ONE_HOT_MAX = 65536 };
@@ -681,7 +776,8 @@ static Value check_dot(const TensorCall *call) {
     TensorOperand sides[2];
     const Type *elem;
     if (!factors(call, sides, &elem)) return no_value(call);
-    if (sides[0].type->rank != 1 || sides[1].type != sides[0].type)
+    if (sides[0].type->rank != 1 || sides[1].type->rank != 1 ||
+        !may_equal(sides[0].type->shape[0], sides[1].type->shape[0]))
         return bad_shapes(call, 0, 1, "both have one dimension of the same size",
                           "flatten them, or use matmul");
     return product(call, sides[0].value, sides[1].value, 0, elem);
@@ -692,7 +788,7 @@ static Value check_matmul(const TensorCall *call) {
     const Type *elem;
     if (!factors(call, sides, &elem)) return no_value(call);
     const Type *x = sides[0].type, *y = sides[1].type;
-    bool fits = y->rank <= 2 && x->shape[x->rank - 1] == y->shape[0];
+    bool fits = y->rank <= 2 && may_equal(x->shape[x->rank - 1], y->shape[0]);
     if (!fits)
         return bad_shapes(call, 0, 1,
                           "the last dimension of the first is the first dimension of the second",
@@ -701,6 +797,17 @@ static Value check_matmul(const TensorCall *call) {
     if (y->rank == 2 && x->rank == TENSOR_RANK_MAX) return too_large(call, x);
     if (y->rank == 2) left = with_dimension(call, left, x->rank);
     return product(call, left, right, x->rank - 1, elem);
+}
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+static Value check_size(const TensorCall *call) {
+    TensorOperand x;
+    uint32_t axis = 0;
+    if (!tensor_at(call, 0, nullptr, &x)) return no_value(call);
+    if (!axis_at(call, 1, x.type, x.type->rank, &axis)) return no_value(call);
+    if (call->args->count == 1) x.value = flat(call, x.value);
+    return parts_in(call, x.value, axis);
 }
 
 // ---- files --------------------------------------------------------------------------------------

@@ -44,12 +44,8 @@ const Type *resolve_tensor(Checker *checker, const AstType *type) {
     for (uint32_t i = 0; i < type->param_count; i++) {
         int64_t size = dimension(type->params[i]);
         if (size == -1) {
-            Diag *diag = report(checker, DIAG_TENSORS, type->span,
-                                "dimensions with a name are not in this version");
-            report_label(checker, diag, type->span, "'%.*s'", TEXT_ARG(type->params[i]));
-            report_fix(checker, diag, "write a number, or use a list: [%s]",
-                       type_say(checker, elem));
-            return error_type(checker);
+            shape[i] = type_dimension(checker->types, type->params[i]);
+            continue;
         }
         if (size == 0)
             return bad_tensor(checker, type, "a dimension of 0 leaves no elements",
@@ -111,6 +107,8 @@ static Value check_literal_parts(Checker *checker, TensorLiteral *literal, const
 }
 
 Value check_tensor_as(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
+    if (type_open_count(want))
+        return coerce(checker, check_tensor_beside(checker, scope, expr, want), want, expr->span);
     TensorLiteral literal = {.scope = scope, .elem = want->elem, .rank = want->rank};
     for (uint32_t i = 0; i < want->rank; i++) literal.shape[i] = want->shape[i];
     return check_literal_parts(checker, &literal, expr);
@@ -259,12 +257,14 @@ Value tensor_element(Checker *checker, const AstExpr *expr, Value tensor, Value 
     const Type *type = type_tensor_part(checker->types, tensor.type);
     Const constant;
     bool known = const_of(checker, index.id, &constant);
-    if (!known || (uint64_t)constant.i < tensor.type->shape[0])
+    bool open = dimension_is_open(tensor.type->shape[0]);
+    if (!known || (uint64_t)constant.i < (open ? INT64_MAX : tensor.type->shape[0]))
         return node2(checker, EXPR_INDEX, type, expr->span, tensor, index);
     Diag *diag = report(checker, DIAG_TENSOR_INDEX, expr->b->span,
                         "%s has no element %lld", type_say(checker, tensor.type),
                         (long long)constant.i);
-    report_label(checker, diag, expr->b->span, "0 to %u", tensor.type->shape[0] - 1);
+    if (open) report_label(checker, diag, expr->b->span, "negative");
+    else report_label(checker, diag, expr->b->span, "0 to %u", tensor.type->shape[0] - 1);
     report_fix(checker, diag, "count from 0");
     return error_value(checker);
 }

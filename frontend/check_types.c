@@ -288,6 +288,10 @@ Value coerce(Checker *checker, Value value, const Type *want, Span span) {
     if (is_error(value.type) || is_error(want)) return error_value(checker);
     if (value.type == want) return value;
     const Type *from = type_base(value.type), *to = type_base(want);
+    if (from != to && !value.type->nullable && type_may_be(from, to)) {
+        value = node1(checker, EXPR_AGREE, to, span, value);
+        from = to;
+    }
     bool fits = is_null(from) || type_holds(to, from);
     if (!fits) mismatch(checker, value.type, want, span);
     else if (!want->nullable && (value.type->nullable || is_null(from)))

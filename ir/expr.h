@@ -29,6 +29,7 @@ typedef struct Const {
     Text     text;      // str, bytes, json.
     struct Const *items;  // list elements, struct fields.
     uint32_t item_count;
+    const uint32_t *sizes;  // Of the interpreter: all dimensions of a tensor that has open ones.
 } Const;
 
 typedef enum ElseKind { ELSE_VALUE, ELSE_REJECT, ELSE_FAIL } ElseKind;
@@ -116,6 +117,7 @@ typedef struct Expr {
     ElseKind     handler;  // ELSE.
     const FnRef *fn;       // CALL.
     bool         proven;   // A pass proved that the node itself cannot fault: no check is needed.
+    bool         fits;     // The shapes of its operands are known to broadcast: no check is needed.
     // Filled by graph_expr: see graph_faults; may an `else reject` or `else fail` in it settle the
     // row, whatever handler is around? And see graph_has_effects.
     bool         faults, leaves, effects;

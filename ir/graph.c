@@ -162,12 +162,55 @@ static uint64_t const_hash(const Type *type, const Const *value) {
 
 // ---- faults ----
 
+// Is the size of dimension `i` from the end compared with that of another operand?
+static bool is_met(const Graph *graph, const Expr *node, uint32_t i) {
+    uint32_t operands = 0, open = 0;
+    for (uint32_t k = 0; k < node->arg_count; k++) {
+        const Type *type = graph_at(graph, node->args[k])->type;
+        if (type->kind != TYPE_TENSOR || i >= type->rank) continue;
+        uint32_t size = type->shape[type->rank - 1 - i];
+        operands += size != 1;
+        open += dimension_is_open(size);
+    }
+    return open && operands > 1;
+}
+
+bool graph_meets(const Graph *graph, const Expr *node) {
+    if (node->op == EXPR_EXPAND || node->fits) return false;
+    for (uint32_t i = 0; i < node->type->rank; i++)
+        if (is_met(graph, node, i)) return true;
+    return false;
+}
+
+// Of nodes whose shapes the compiler knows only in part.
+static bool shape_faults(const Graph *graph, const Expr *node) {
+    const Type *x = graph_at(graph, node->args[0])->type;
+    switch ((int)node->op) {
+    case EXPR_AGREE: return true;
+    case EXPR_RESHAPE:
+        if (type_same_but_ones(x, node->type) && node->arg_count == 1) return false;
+        return type_open_count(x) || type_open_count(node->type);
+    case EXPR_SLICE: return dimension_is_open(x->shape[graph_axis(graph, node, 1)]);
+    }
+    for (uint32_t i = 1; i < node->arg_count; i++)  // APPEND
+        if (node->arg_count > 2 && type_open_count(graph_at(graph, node->args[i])->type))
+            return true;
+    return false;
+}
+
+static bool is_shaped(const Expr *node) {
+    return node->op == EXPR_AGREE || node->op == EXPR_RESHAPE || node->op == EXPR_SLICE ||
+           node->op == EXPR_APPEND;
+}
+
 // Can judging the node itself fault, whatever its arguments do?
 static bool faults_alone(const Graph *graph, const Expr *node) {
+    if (graph_is_elementwise(node) && graph_meets(graph, node)) return true;
     if (node->proven) return false;
     if (node->op == EXPR_CALL)
         return node->fn->traits & (FN_FALLIBLE | FN_BATCH) || fn_gives_text(node->fn, node->type);
     if (!expr_op_faults(node->op)) return false;
+    if (is_shaped(node)) return shape_faults(graph, node);
     const Type *elem = type_element(graph_at(graph, node->args[0])->type);
     if (node->op == EXPR_REDUCE_SUM) return type_is_integer(elem) && type_bits(elem) == 64;
     bool arithmetic = node->op >= EXPR_NEG && node->op <= EXPR_MOD;
@@ -219,6 +262,7 @@ bool graph_is_elementwise(const Expr *node) {
     case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD:
     case EXPR_LIST: case EXPR_INDEX: case EXPR_LOCAL: case EXPR_LIST_MAP: case EXPR_LIST_FILTER:
     case EXPR_LIST_ANY: case EXPR_LIST_ALL: case EXPR_LIST_REDUCE:
+    case EXPR_SIZE: case EXPR_AGREE:
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
     case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
     case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:

@@ -430,6 +430,8 @@ bool graph_is_foreign(const Graph *graph, ExprId id);
 const Expr *graph_passed_on(const Graph *graph, ExprId id);
 // Does the node compute the elements of its tensor one by one, as its operator does with numbers?
 bool graph_is_elementwise(const Expr *node);
+// Are shapes of its operands, an elementwise node's, compared while the job runs?
+bool graph_meets(const Graph *graph, const Expr *node);
 // Does it only say where elements of its first argument go: another order, or a part?
 static inline bool graph_is_layout(const Expr *node) {
     return node->op == EXPR_PERMUTE || node->op == EXPR_SLICE;

@@ -61,6 +61,7 @@ static CostClass class_of_call(const Expr *x) {
 static CostClass class_of(const Expr *x) {
     switch (x->op) {
     case EXPR_COLUMN: case EXPR_CONST: case EXPR_PARAM: case EXPR_SOME: case EXPR_PRESENT:
+    case EXPR_SIZE: case EXPR_AGREE:
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_APPEND:
     case EXPR_SLICE: case EXPR_LIST: case EXPR_GATHER:
         return COST_MOVE;

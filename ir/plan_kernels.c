@@ -17,6 +17,7 @@ static const char because_long[] = "kernels reduce a million elements at most";
 static const char because_parts[] = "kernels put few parts together";
 static const char because_part[] = "what a part leaves out may fault";
 static const char because_cast[] = "kernels cast only between numbers";
+static const char because_open[] = "kernels take tensors whose dimensions are numbers";
 static const char because_nothing[] = "it computes nothing";
 static const char because_beside[] = "it reads what the CPU computes";
 
@@ -108,6 +109,7 @@ static bool leaves_faults(const Graph *graph, ExprId id) {
 }
 
 static const char *why_not_node(const Graph *graph, const Expr *x) {
+    if (type_open_count(x->type)) return because_open;
     if (!has_column(x->type)) return because_type;
     switch (x->op) {
     case EXPR_COLUMN: return x->input == 0 ? nullptr : because_step;
@@ -124,6 +126,7 @@ static const char *why_not_node(const Graph *graph, const Expr *x) {
     case EXPR_CALL: return has_function(x) ? nullptr : because_call;
     case EXPR_LIST: return why_not_list(graph, x);
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_EXPAND: case EXPR_CHOOSE: return nullptr;
+    case EXPR_SIZE: case EXPR_AGREE: return because_open;
     case EXPR_APPEND: return x->arg_count <= 1 + PARTS_MAX ? nullptr : because_parts;
     // What these leave out is judged all the same.
     case EXPR_SLICE: case EXPR_GATHER: case EXPR_INDEX:

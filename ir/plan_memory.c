@@ -13,8 +13,11 @@ enum {
 
 static size_t width(const Type *type) {
     if (type_is_bytes(type)) return type_size(type) + TEXT_ESTIMATE;
-    if (type->kind == TYPE_TENSOR)
-        return type_size(type) + type_elements(type) * type_size(type->elem);
+    if (type->kind == TYPE_TENSOR) {
+        size_t open = 1;
+        for (uint32_t i = 0; i < type_open_count(type); i++) open *= LIST_ESTIMATE;
+        return type_size(type) + type_elements(type) * type_size(type->elem) * open;
+    }
     if (type_is_sequence(type)) return type_size(type) + LIST_ESTIMATE * width(type->elem);
     if (type->kind != TYPE_STRUCT) return type_size(type);
     size_t bytes = 0;

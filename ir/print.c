@@ -132,7 +132,8 @@ static void print_payload(TextBuf *buf, const Expr *node) {
     case EXPR_STRUCT:
     case EXPR_LIST:
     case EXPR_INDEX:
-    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_SIZE: case EXPR_AGREE:
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
     case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
     case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:
@@ -210,6 +211,7 @@ static void print_nodes(Printer *to) {
         if (node->op == EXPR_CALL) print_fn(to->buf, node->fn);
         for (uint32_t k = 0; k < node->arg_count; k++) print_use(to, node->args[k]);
         if (node->proven) text_buf_add(to->buf, TEXT(" proven"));
+        if (node->fits) text_buf_add(to->buf, TEXT(" fits"));
         if (node->op != EXPR_CONST) {
             text_buf_add(to->buf, TEXT(" : "));
             type_print(to->buf, node->type);

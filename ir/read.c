@@ -125,6 +125,7 @@ static void read_node(Block *block) {
         while (!reader->failed && reader_is(reader, "$"))
             arena_push(reader->arena, args, count, cap, read_use(block));
         node.proven = reader_accept(reader, "proven");
+        node.fits = reader_accept(reader, "fits");
         reader_expect(reader, ":");
         node.type = reader_type(reader);
     }

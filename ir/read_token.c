@@ -277,7 +277,9 @@ static const Type *read_timestamp(Reader *reader) {
 static const Type *read_tensor(Reader *reader, const Type *elem) {
     uint32_t shape[TENSOR_RANK_MAX], rank = 0;
     do {
-        uint32_t size = reader_u32(reader);
+        bool named = reader->token.kind == TOKEN_WORD;
+        uint32_t size = named ? type_dimension(reader->types, reader_name(reader))
+                              : reader_u32(reader);
         if (rank < TENSOR_RANK_MAX) shape[rank] = size;
         rank++;
     } while (!reader->failed && reader_accept(reader, ","));

@@ -27,12 +27,33 @@ typedef struct Node {
 struct TypeTable {
     Arena *arena;
     Node  *buckets[BUCKETS];
+    Text  *names;  // Of open dimensions, by number.
+    size_t name_count, name_cap;
 };
 
 TypeTable *type_table_new(Arena *arena) {
     TypeTable *types = arena_new_of(arena, TypeTable);
     types->arena = arena;
+    arena_push(arena, types->names, types->name_count, types->name_cap, TEXT("_"));
     return types;
+}
+
+uint32_t type_dimension(TypeTable *types, Text name) {
+    uint32_t number = 0;
+    while (number < types->name_count && !text_eq(types->names[number], name)) number++;
+    if (number == types->name_count)
+        arena_push(types->arena, types->names, types->name_count, types->name_cap,
+                   text_copy(types->arena, name));
+    return DIMENSION_OPEN | number;
+}
+
+static const Text *dimension_names(const TypeTable *types, const Type *type) {
+    if (!type_open_count(type)) return nullptr;
+    Text *names = arena_new_array(types->arena, Text, type->rank);
+    for (uint32_t i = 0; i < type->rank; i++)
+        if (dimension_is_open(type->shape[i]))
+            names[i] = types->names[type->shape[i] & ~DIMENSION_OPEN];
+    return names;
 }
 
 static uint64_t type_hash(const Type *type) {
@@ -72,6 +93,7 @@ static const Type *intern(TypeTable *types, Type wanted) {
     wanted.fields = fields;
     wanted.shape = arena_copy(types->arena, wanted.shape, sizeof *wanted.shape * wanted.rank,
                               alignof(uint32_t));
+    wanted.names = dimension_names(types, &wanted);
     Node *node = arena_new_of(types->arena, Node);
     Type *nullable = arena_new_of(types->arena, Type);
     *node = (Node){*bucket, wanted};
@@ -256,6 +278,11 @@ static void print_struct(TextBuf *buf, const Type *type) {
     text_buf_char(buf, '}');
 }
 
+void type_print_dimension(TextBuf *buf, const Type *type, uint32_t i) {
+    if (dimension_is_open(type->shape[i])) text_buf_add(buf, type->names[i]);
+    else text_buf_format(buf, "%u", type->shape[i]);
+}
+
 void type_print(TextBuf *buf, const Type *type) {
     switch (type->kind) {
     case TYPE_DECIMAL:
@@ -278,8 +305,10 @@ void type_print(TextBuf *buf, const Type *type) {
         break;
     case TYPE_TENSOR:
         type_print(buf, type->elem);
-        for (uint32_t i = 0; i < type->rank; i++)
-            text_buf_format(buf, i ? ", %u" : "[%u", type->shape[i]);
+        for (uint32_t i = 0; i < type->rank; i++) {
+            text_buf_add(buf, i ? TEXT(", ") : TEXT("["));
+            type_print_dimension(buf, type, i);
+        }
         text_buf_char(buf, ']');
         break;
     case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:

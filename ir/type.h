@@ -51,13 +51,21 @@ struct Type {
     const Type *elem;              // LIST, TENSOR; MAP: the struct of an entry.
     const Field *fields;           // STRUCT, in declared order.
     uint32_t    field_count;
-    const uint32_t *shape;         // TENSOR: its dimensions, 1 or more each.
+    const uint32_t *shape;         // TENSOR: its dimensions: numbers from 1 on, or open ones.
+    const Text *names;             // TENSOR: of open dimensions. Null: all are numbers.
     uint32_t    rank;              // TENSOR: how many dimensions, 1..TENSOR_RANK_MAX.
     const Type *flip;              // This type with `nullable` turned round. Private to type.c.
 };
 
 enum { DECIMAL_PRECISION_MAX = 38, DECIMAL_PRECISION_I64 = 18 };
 enum { TENSOR_RANK_MAX = 8, TENSOR_BYTES_MAX = 1 << 30 };
+
+// An open dimension of a shape has a name instead of a number: each row has its own size, which is
+// 1 or more. The word is this bit and the number of the name. DIMENSION_ANY has the name `_`, which
+// says nothing of other dimensions.
+enum : uint32_t { DIMENSION_OPEN = 1u << 31, DIMENSION_ANY = DIMENSION_OPEN };
+
+static inline bool dimension_is_open(uint32_t size) { return size & DIMENSION_OPEN; }
 
 typedef struct TypeTable TypeTable;
 
@@ -113,9 +121,25 @@ int type_field_find(const Type *type, Text name);
 bool type_is_element(const Type *type);
 // The type of one element of a tensor; any other type is its own.
 const Type *type_element(const Type *type);
-// Does a tensor of that shape keep to TENSOR_RANK_MAX and TENSOR_BYTES_MAX?
+// Does a tensor of that shape keep to TENSOR_RANK_MAX and TENSOR_BYTES_MAX? Open dimensions count
+// as 1.
 bool type_shape_fits(const Type *elem, const uint32_t *shape, uint32_t rank);
-uint64_t type_elements(const Type *type);  // How many elements a tensor has.
+// How many elements a tensor has. Open dimensions count as 1.
+uint64_t type_elements(const Type *type);
+
+// The word of the open dimension with that name.
+uint32_t type_dimension(TypeTable *types, Text name);
+uint32_t type_open_count(const Type *type);  // How many dimensions are open. No tensor: 0.
+// Bytes before the elements in memory: the sizes of the open dimensions as uint64_t, in their
+// order. A size alone follows from the number of elements: then there are none.
+uint64_t type_lead_bytes(const Type *type);
+// "3", or the name of the open dimension.
+void type_print_dimension(TextBuf *buf, const Type *type, uint32_t i);
+// Do the shapes differ in dimensions of 1 alone?
+bool type_same_but_ones(const Type *a, const Type *b);
+// Is `from` a tensor whose elements, as they are, may be a tensor `to`? A dimension that is open on
+// one side at least is compared while the job runs.
+bool type_may_be(const Type *from, const Type *to);
 // The tensor of another element with the shape of `tensor`.
 const Type *type_tensor_like(TypeTable *types, const Type *elem, const Type *tensor);
 // What x[i] is of a tensor: a tensor without the first dimension, or an element.
@@ -132,7 +156,8 @@ const Type *type_permuted(TypeTable *types, const Type *tensor, const uint32_t *
 const Type *type_gathered(TypeTable *types, const Type *tensor, uint32_t axis, const Type *index);
 
 // The shape that two shapes broadcast to: they are put together at their last dimensions, of which
-// each two are equal or one is 1. `shape` has room for TENSOR_RANK_MAX. Returns the rank, or 0 if
+// each two are equal or one is 1. An open dimension goes with any size but its own 1 does not
+// stretch: what it meets is compared while the job runs. The result has the number, or the name. `shape` has room for TENSOR_RANK_MAX. Returns the rank, or 0 if
 // they do not fit. Then *wrong is the dimension that differs, counted from 0 at the last one.
 uint32_t type_broadcast(const Type *a, const Type *b, uint32_t *shape, uint32_t *wrong);
 

@@ -22,7 +22,9 @@ static bool same_base(const Type *a, const Type *b) { return type_base(a) == typ
 static bool const_fits(const Type *type, const Const *value) {
     if (value->is_null || !type_is_nested(type)) return true;
     if (type->kind == TYPE_STRUCT && value->item_count != type->field_count) return false;
-    if (type->kind == TYPE_TENSOR && value->item_count != type_elements(type)) return false;
+    if (type->kind == TYPE_TENSOR &&
+        (type_open_count(type) || value->item_count != type_elements(type)))
+        return false;
     for (uint32_t i = 0; i < value->item_count; i++) {
         const Type *item = type_is_sequence(type) ? type->elem : type->fields[i].type;
         if (value->items[i].is_null && !item->nullable) return false;
@@ -136,7 +138,8 @@ static void check_nested(const Check *check) {
     } else if (node->op == EXPR_LIST) {
         bool list = type_is_sequence(node->type), tensor = node->type->kind == TYPE_TENSOR;
         want(check, list, "the type is no list");
-        want(check, !tensor || type_elements(node->type) == node->arg_count,
+        want(check, !tensor || (!type_open_count(node->type) &&
+                                type_elements(node->type) == node->arg_count),
              "the elements are not as many as the shape has");
         for (uint32_t i = 0; list && i < node->arg_count; i++)
             want(check, check->types[i] == node->type->elem, "an element has another type");
@@ -157,7 +160,12 @@ static void check_elements(const Check *check) {
     bool comparison = node->op >= EXPR_EQ && node->op <= EXPR_GE;
     const Type *elem = arithmetic ? node->type->elem : type_element(check->types[0]);
     bool tensor = false;
-    for (uint32_t i = 0; i < node->arg_count; i++) {
+    bool like = node->op == EXPR_EXPAND && node->arg_count == 2;
+    if (like)
+        want(check, check->types[1]->kind == TYPE_TENSOR &&
+                        check->types[1]->rank == node->type->rank,
+             "what has the open dimensions has another rank");
+    for (uint32_t i = 0; i < node->arg_count - like; i++) {
         const Type *type = check->types[i];
         uint32_t shape[TENSOR_RANK_MAX], wrong;
         want(check, type_is_element(type_element(type)), "an operand is no number");
@@ -229,15 +237,20 @@ static void check_permute(const Check *check, const Type *x) {
          "it has another shape");
 }
 
+static uint32_t most_parts(const Type *x, uint32_t axis) {
+    return dimension_is_open(x->shape[axis]) ? TENSOR_BYTES_MAX : x->shape[axis];
+}
+
 static void check_slice(const Check *check, const Type *x) {
     const Type *type = check->node->type;
     uint32_t axis, from;
     if (!place_below(check, 1, x->rank, &axis) ||
-        !place_below(check, 2, x->shape[axis], &from) || type->kind != TYPE_TENSOR ||
+        !place_below(check, 2, most_parts(x, axis), &from) || type->kind != TYPE_TENSOR ||
         type->rank != x->rank)
         return want(check, type->kind == TYPE_TENSOR && type->rank == x->rank,
                     "it has another rank");
-    want(check, type->shape[axis] <= x->shape[axis] - from, "it goes beyond the end");
+    want(check, !dimension_is_open(type->shape[axis]) &&
+                    type->shape[axis] <= most_parts(x, axis) - from, "it goes beyond the end");
     want(check, type == type_resized(check->verifier->graph->types, x, axis, type->shape[axis]),
          "it has another shape");
 }
@@ -246,17 +259,41 @@ static void check_append(const Check *check) {
     const Type *type = check->node->type;
     uint32_t axis;
     uint64_t size = 0;
+    bool open = false;
     if (type->kind != TYPE_TENSOR || !place_below(check, 0, type->rank, &axis))
         return want(check, false, "it is no tensor");
     for (uint32_t i = 1; i < check->node->arg_count; i++) {
         const Type *part = check->types[i];
         bool fits = part->kind == TYPE_TENSOR && part->rank == type->rank;
         if (fits) size += part->shape[axis];
-        fits = fits && type == type_resized(check->verifier->graph->types, part, axis,
-                                            type->shape[axis]);
+        if (fits) open |= dimension_is_open(part->shape[axis]);
+        fits = fits && type_may_be(type_resized(check->verifier->graph->types, part, axis,
+                                                type->shape[axis]), type);
         want(check, fits, "a part has another shape or type");
     }
-    want(check, size == type->shape[axis], "the parts are not as long as the whole");
+    bool whole = open ? dimension_is_open(type->shape[axis]) : size == type->shape[axis];
+    want(check, whole, "the parts are not as long as the whole");
+}
+
+static void check_reshape(const Check *check, const Type *x) {
+    const Expr *node = check->node;
+    const Type *type = node->type;
+    if (type->kind != TYPE_TENSOR || type->elem != x->elem)
+        return want(check, false, "it has other elements");
+    uint32_t open = type_open_count(type), own = type_open_count(x);
+    for (uint32_t i = 1; i < node->arg_count; i++)
+        want(check, check->types[i]->kind == TYPE_I64, "a size is no i64");
+    if (node->arg_count > 1) want(check, node->arg_count == open + 1, "it has other sizes");
+    else if (!open && !own)
+        want(check, type_elements(type) == type_elements(x), "it has other elements");
+    else want(check, open < 2 || open == own, "its sizes are not known");
+}
+
+static void check_agree(const Check *check, const Type *x) {
+    const Expr *node = check->node;
+    bool others = node->arg_count == 2 && node->type == x && check->types[1]->kind == TYPE_TENSOR;
+    want(check, others || (node->arg_count == 1 && type_may_be(x, node->type)),
+         "it has another type");
 }
 
 // What takes a whole tensor, and dimensions of it that are constants.
@@ -270,17 +307,17 @@ static void check_whole(const Check *check) {
     if (graph_is_reduction(node)) check_reduction(check, x);
     else if (node->op == EXPR_PERMUTE) check_permute(check, x);
     else if (node->op == EXPR_SLICE) check_slice(check, x);
-    else if (node->op == EXPR_RESHAPE)
-        want(check, node->type->kind == TYPE_TENSOR && node->type->elem == x->elem &&
-                        type_elements(node->type) == type_elements(x),
-             "it has other elements");
+    else if (node->op == EXPR_RESHAPE) check_reshape(check, x);
+    else if (node->op == EXPR_AGREE) check_agree(check, x);
+    else if (node->op == EXPR_SIZE && place_below(check, 1, x->rank, &axis))
+        want(check, node->type->kind == TYPE_I64 && !node->type->nullable, "it is no i64");
     else if (node->op == EXPR_GATHER && place_below(check, 1, x->rank, &axis)) {
         const Type *index = check->types[2];
         bool good = index->kind == TYPE_TENSOR && index->elem->kind == TYPE_I64;
         want(check, good && node->type == type_gathered(check->verifier->graph->types, x, axis,
                                                         index),
              "it has another shape, or places are no i64");
-    } else want(check, node->op == EXPR_GATHER, "its type is no tensor");
+    } else want(check, node->op == EXPR_GATHER || node->op == EXPR_SIZE, "its type is no tensor");
 }
 
 static void check_texts(const Check *check) {
@@ -390,7 +427,8 @@ static void check_types(const Check *check) {
     case EXPR_CALL: check_call(check); break;
     case EXPR_CONCAT: case EXPR_TEXT: check_texts(check); break;
     case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX: check_nested(check); break;
-    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_SIZE: case EXPR_AGREE:
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
     case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
     case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:

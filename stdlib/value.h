@@ -6,5 +6,6 @@
 
 #include "stdlib/value/generic.h"
 #include "stdlib/value/map.h"
+#include "stdlib/value/shape.h"
 
 #endif

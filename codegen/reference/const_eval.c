@@ -20,7 +20,8 @@ static bool is_known(const Graph *graph, ExprId id) {
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
     case EXPR_LIST_MAP: case EXPR_LIST_FILTER: case EXPR_LIST_ANY: case EXPR_LIST_ALL:
     case EXPR_LIST_REDUCE:
-    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
+    case EXPR_EXPAND: case EXPR_CHOOSE: case EXPR_SIZE: case EXPR_AGREE:
+    case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE:
     case EXPR_APPEND: case EXPR_GATHER: case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD:
     case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX: case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL:
     case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:

@@ -151,11 +151,13 @@ static int32_t eval_index(Eval *eval, const Expr *expr, Value *out) {
     if (status) return status;
     __int128 at = value_integer(eval_type(eval, expr->args[1]), &index);
     const Type *type = eval_type(eval, expr->args[0]);
+    if (type->kind == TYPE_TENSOR) type = value_shape(eval->arena, type, &list);
     uint32_t count = type->kind == TYPE_TENSOR ? type->shape[0] : list.item_count;
     if (at < 0 || at >= count) return eval_fault(eval, SB_FAULT_OUT_OF_BOUNDS, (Text){0});
     uint32_t part = type->kind == TYPE_TENSOR ? list.item_count / count : 1;
     *out = type->kind == TYPE_TENSOR && type->rank > 1
-               ? (Value){.items = list.items + at * part, .item_count = part}
+               ? (Value){.items = list.items + at * part, .item_count = part,
+                         .sizes = list.sizes ? list.sizes + 1 : nullptr}
                : list.items[at];
     return SB_OK;
 }
@@ -270,6 +272,7 @@ int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
         return eval_lambda(eval, expr, out);
     case EXPR_EXPAND: return argument(eval, expr, 0, out);
     case EXPR_CHOOSE: return eval_choose(eval, expr, out);
+    case EXPR_SIZE: case EXPR_AGREE:
     case EXPR_RESHAPE: case EXPR_PERMUTE: case EXPR_SLICE: case EXPR_APPEND: case EXPR_GATHER:
     case EXPR_REDUCE_SUM: case EXPR_REDUCE_PROD: case EXPR_REDUCE_MIN: case EXPR_REDUCE_MAX:
     case EXPR_REDUCE_ANY: case EXPR_REDUCE_ALL: case EXPR_REDUCE_ARGMIN: case EXPR_REDUCE_ARGMAX:

@@ -87,12 +87,28 @@ static JsonFault read_list(Arena *arena, const Type *type, const JsonNode *node,
     return fine;
 }
 
+static uint32_t children_of(const JsonNode *node) {
+    uint32_t count = 0;
+    for (const JsonNode *child = node->first; child; child = child->next) count++;
+    return count;
+}
+
+// The sizes of open dimensions: those of the first array there.
+static JsonFault open_sizes(const Type *type, const JsonNode *node, uint32_t *sizes) {
+    for (uint32_t i = 0; i < type->rank; i++)
+        sizes[i] = dimension_is_open(type->shape[i]) ? 0 : type->shape[i];
+    for (uint32_t i = 0; i < type->rank && node && node->kind == JSON_ARRAY; i++) {
+        if (!sizes[i]) sizes[i] = children_of(node);
+        if (!sizes[i]) return fault_of(SB_FAULT_NO_ELEMENTS, node->text);
+        node = node->first;
+    }
+    return fine;
+}
+
 static JsonFault read_dimension(Arena *arena, const Type *type, const JsonNode *node,
                                 uint32_t depth, Value **to) {
     if (node->kind != JSON_ARRAY) return fault_of(SB_FAULT_JSON_TYPE, node->text);
-    uint32_t count = 0;
-    for (const JsonNode *child = node->first; child; child = child->next) count++;
-    if (count != type->shape[depth]) return fault_of(SB_FAULT_SHAPE, node->text);
+    if (children_of(node) != type->shape[depth]) return fault_of(SB_FAULT_SHAPE, node->text);
     for (const JsonNode *child = node->first; child; child = child->next) {
         JsonFault fault = depth + 1 < type->rank
                               ? read_dimension(arena, type, child, depth + 1, to)
@@ -103,9 +119,20 @@ static JsonFault read_dimension(Arena *arena, const Type *type, const JsonNode *
 }
 
 static JsonFault read_tensor(Arena *arena, const Type *type, const JsonNode *node, Value *out) {
+    const uint32_t *sizes = nullptr;
+    if (type_open_count(type)) {
+        uint32_t *own = arena_new_array(arena, uint32_t, type->rank);
+        JsonFault fault = open_sizes(type, node, own);
+        if (fault.status) return fault;
+        for (uint32_t i = 0; i < type->rank; i++) own[i] += !own[i];
+        if (!type_shape_fits(type->elem, own, type->rank)) return fault_of(SB_FAULT_TOO_LARGE,
+                                                                           (Text){0});
+        sizes = own;
+        type = value_shape(arena, type, &(Value){.sizes = sizes});
+    }
     size_t count = type_elements(type);
     Value *to = arena_new_array(arena, Value, count);
-    *out = (Value){.items = to, .item_count = (uint32_t)count};
+    *out = (Value){.items = to, .item_count = (uint32_t)count, .sizes = sizes};
     return read_dimension(arena, type, node, 0, &to);
 }
 

@@ -29,6 +29,18 @@ static SbKind kind_of(TypeKind kind) {
     return (SbKind)kind;
 }
 
+static void open_dimensions(Arena *arena, const Type *type, SbType *out) {
+    uint32_t *shape = arena_new_array(arena, uint32_t, type->rank);
+    SbStr *names = arena_new_array(arena, SbStr, type->rank);
+    for (uint32_t i = 0; i < type->rank; i++) {
+        bool open = dimension_is_open(type->shape[i]);
+        shape[i] = open ? 0 : type->shape[i];
+        if (open) names[i] = (SbStr){type->names[i].at, (int64_t)type->names[i].len};
+    }
+    out->shape = shape;
+    out->names = names;
+}
+
 const SbType *library_type(Arena *arena, const Type *type) {
     SbType *out = arena_new_of(arena, SbType);
     const Type *base = type_base(type);
@@ -41,6 +53,7 @@ const SbType *library_type(Arena *arena, const Type *type) {
     if (type_is_sequence(type)) out->elem = library_type(arena, type->elem);
     out->rank = type->rank;
     out->shape = type->shape;
+    if (type->names) open_dimensions(arena, type, out);
     if (type->kind != TYPE_STRUCT) return out;
     SbField *fields = arena_new_array(arena, SbField, type->field_count ? type->field_count : 1);
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -71,8 +84,14 @@ static void put_decimal(const Type *type, __int128 decimal, void *memory) {
 }
 
 static void put_list(Arena *arena, const Type *type, const Value *value, void *memory) {
-    size_t size = type_size(type->elem);
-    char *items = arena_alloc(arena, value->item_count * size + SB_SLACK, 16);
+    size_t size = type_size(type->elem), lead = type_lead_bytes(type), at = 0;
+    char *items = (char *)arena_alloc(arena, lead + value->item_count * size + SB_SLACK, 16);
+    for (uint32_t i = 0; lead && i < type->rank; i++) {
+        if (!dimension_is_open(type->shape[i])) continue;
+        memcpy(items + at, &(uint64_t){value->sizes[i]}, sizeof(uint64_t));
+        at += sizeof(uint64_t);
+    }
+    items += lead;
     for (uint32_t i = 0; i < value->item_count; i++)
         library_put(arena, type->elem, &value->items[i], items + i * size);
     SbList list = {items, value->item_count};
@@ -154,6 +173,16 @@ static Value get_text(Arena *arena, const void *memory) {
     return value_text((Text){copy, (size_t)str.len});
 }
 
+// Of a tensor with open dimensions; else null.
+static const uint32_t *get_sizes(Arena *arena, const Type *type, const SbList *list) {
+    int64_t sizes[SB_RANK_MAX];
+    if (!type_open_count(type)) return nullptr;
+    uint32_t *own = arena_new_array(arena, uint32_t, type->rank);
+    sb_tensor_sizes(library_type(arena, type), list, sizes);
+    for (uint32_t i = 0; i < type->rank; i++) own[i] = (uint32_t)sizes[i];
+    return own;
+}
+
 static Value get_list(Arena *arena, const Type *type, const void *memory) {
     SbList list;
     memcpy(&list, memory, sizeof list);
@@ -161,7 +190,8 @@ static Value get_list(Arena *arena, const Type *type, const void *memory) {
     for (int64_t i = 0; i < list.len; i++)
         items[i] = library_get(arena, type->elem,
                                (const char *)list.ptr + (size_t)i * type_size(type->elem));
-    return (Value){.items = items, .item_count = (uint32_t)list.len};
+    return (Value){.items = items, .item_count = (uint32_t)list.len,
+                   .sizes = get_sizes(arena, type, &list)};
 }
 
 static Value get_struct(Arena *arena, const Type *type, const void *memory) {

@@ -49,6 +49,14 @@ int value_compare(const Type *type, const Value *a, const Value *b) {
     return 0;
 }
 
+const Type *value_shape(Arena *arena, const Type *type, const Value *value) {
+    if (!type_open_count(type) || !value->sizes) return type;
+    Type *known = arena_new_of(arena, Type);
+    *known = *type;
+    known->shape = value->sizes;
+    return known;
+}
+
 bool value_same(const Type *type, const Value *a, const Value *b) {
     return value_compare(type, a, b) == 0;
 }

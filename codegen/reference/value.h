@@ -26,6 +26,9 @@ bool value_same(const Type *type, const Value *a, const Value *b);
 // Bytes that are equal exactly for equal keys, appended to `buf`.
 void value_key(TextBuf *buf, const Type *type, const Value *value);
 
+// The type with the sizes of the value in place of open dimensions, in `arena`.
+const Type *value_shape(Arena *arena, const Type *type, const Value *value);
+
 // Any integer as 128 bits.
 __int128 value_integer(const Type *type, const Value *value);
 Value    value_of_integer(const Type *type, __int128 integer);

@@ -238,11 +238,12 @@ static void print_list(TextBuf *buf, const Type *type, const Value *value) {
 }
 
 // The part of a tensor that begins with dimension `depth`, whose elements begin at *from.
-static void print_tensor(TextBuf *buf, const Type *type, const Value **from, uint32_t depth) {
+static void print_tensor(TextBuf *buf, const Type *type, const uint32_t *shape,
+                         const Value **from, uint32_t depth) {
     text_buf_char(buf, '[');
-    for (uint32_t i = 0; i < type->shape[depth]; i++) {
+    for (uint32_t i = 0; i < shape[depth]; i++) {
         if (i) text_buf_char(buf, ',');
-        if (depth + 1 < type->rank) print_tensor(buf, type, from, depth + 1);
+        if (depth + 1 < type->rank) print_tensor(buf, type, shape, from, depth + 1);
         else value_print_json(buf, type->elem, (*from)++);
     }
     text_buf_char(buf, ']');
@@ -309,7 +310,7 @@ void value_print_json(TextBuf *buf, const Type *type, const Value *value) {
         return;
     case TYPE_TENSOR: {
         const Value *from = value->items;
-        print_tensor(buf, type, &from, 0);
+        print_tensor(buf, type, value->sizes ? value->sizes : type->shape, &from, 0);
         return;
     }
     case TYPE_NULL: case TYPE_ERROR:

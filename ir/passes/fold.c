@@ -245,6 +245,7 @@ static Decision decide(Graph *graph, const Expr *node) {
 // Is the constant small enough, or no larger than one that is there already?
 static bool is_small(const Graph *graph, const Expr *node) {
     if (node->type->kind != TYPE_TENSOR) return true;
+    if (type_open_count(node->type)) return false;  // Constants have shapes that are known.
     uint64_t most = FOLD_BYTES_MAX / sizeof(Const);
     for (uint32_t i = 0; i < node->arg_count; i++) {
         uint32_t count = graph_at(graph, node->args[i])->value.item_count;

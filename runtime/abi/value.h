@@ -61,12 +61,40 @@ struct SbType {
     const SbField *fields;     // SB_STRUCT
     uint32_t       field_count;
     uint32_t        rank;      // SB_TENSOR: its dimensions.
-    const uint32_t *shape;
+    const uint32_t *shape;     // 0: an open dimension, whose size each row has.
+    const SbStr    *names;     // Of open dimensions; null: there are none.
 };
+
+enum { SB_RANK_MAX = 8, SB_TENSOR_BYTES_MAX = 1 << 30 };
 
 // Is a value of the type an SbList?
 static inline int sb_is_sequence(const SbType *type) {
     return type->kind == SB_LIST || type->kind == SB_TENSOR || type->kind == SB_MAP;
+}
+
+static inline uint32_t sb_open_count(const SbType *type) {
+    uint32_t open = 0;
+    for (uint32_t i = 0; type->names && i < type->rank; i++) open += type->shape[i] == 0;
+    return open;
+}
+
+// Bytes before the elements of a sequence: the sizes of the open dimensions of a tensor that has
+// several, as uint64_t. A size alone follows from the number of elements.
+static inline int64_t sb_lead_bytes(const SbType *type) {
+    uint32_t open = sb_open_count(type);
+    return open > 1 ? open * (int64_t)sizeof(uint64_t) : 0;
+}
+
+// The sizes of all dimensions of a tensor. `sizes` has room for SB_RANK_MAX.
+static inline void sb_tensor_sizes(const SbType *type, const SbList *tensor, int64_t *sizes) {
+    uint32_t open = sb_open_count(type), next = 0;
+    int64_t known = 1;
+    for (uint32_t i = 0; i < type->rank; i++) known *= type->shape[i] ? type->shape[i] : 1;
+    const uint64_t *lead = (const uint64_t *)tensor->ptr - open;
+    for (uint32_t i = 0; i < type->rank; i++)
+        sizes[i] = type->shape[i] ? type->shape[i]
+                   : open == 1    ? tensor->len / known
+                                  : (int64_t)lead[next++];
 }
 
 // Is it an SbStr?
@@ -107,7 +135,8 @@ typedef enum SbStatus : int32_t {
 // Is the detail of the fault a part of its sentence? Else the detail is a text of the row.
 static inline bool sb_fault_is_worded(int32_t fault) {
     return fault == SB_FAULT_BAD_ARGUMENT || fault == SB_FAULT_BAD_FORM ||
-           fault == SB_FAULT_EXTERN_SAID ||
+           fault == SB_FAULT_EXTERN_SAID || fault == SB_FAULT_SHAPES ||
+           fault == SB_FAULT_RESHAPED ||
            (fault >= SB_FAULT_EXTERN_RESULT && fault <= SB_FAULT_EXTERN_MEMORY);
 }
 

@@ -155,12 +155,13 @@ void sb_slab_drop_before(SbSlab *slab, SbSlabMark *mark) {
     *mark = (SbSlabMark){0};
 }
 
-static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
-    int64_t bytes = list->len * (int64_t)elem->size;
+static int32_t list_copy(SbSlab *slab, const SbType *type, SbList *list) {
+    const SbType *elem = type->elem;
+    int64_t lead = sb_lead_bytes(type), bytes = lead + list->len * (int64_t)elem->size;
     char *copy = sb_slab_alloc(slab, bytes);
     if (!copy) return SB_FAULT_TOO_LARGE;
-    if (bytes) memcpy(copy, list->ptr, (size_t)bytes);
-    list->ptr = copy;
+    if (bytes) memcpy(copy, (const char *)list->ptr - lead, (size_t)bytes);
+    list->ptr = copy += lead;
     for (int64_t i = 0; i < list->len && !sb_is_flat(elem); i++) {
         int32_t status = sb_slab_nested(slab, elem, copy + i * (int64_t)elem->size);
         if (status) return status;
@@ -172,7 +173,7 @@ static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
 int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *memory) {
     char *value = memory;
     if (type->nullable && !value[type->valid_offset]) return SB_OK;
-    if (sb_is_sequence(type)) return list_copy(slab, type->elem, (SbList *)(void *)value);
+    if (sb_is_sequence(type)) return list_copy(slab, type, (SbList *)(void *)value);
     if (sb_is_text(type)) {
         SbStr *text = (SbStr *)(void *)value;
         char *copy = sb_slab_text(slab, text->len);

@@ -86,12 +86,13 @@ static void add_map(Text *text, const SbType *type, SbList map) {
 }
 
 // The part of a tensor that begins with dimension `depth`, whose elements begin at *from.
-static void add_tensor(Text *text, const SbType *type, const char **from, uint32_t depth) {
+static void add_tensor(Text *text, const SbType *type, const int64_t *sizes, const char **from,
+                       uint32_t depth) {
     sb_text_str(text, "[");
-    for (uint32_t i = 0; i < type->shape[depth]; i++) {
+    for (int64_t i = 0; i < sizes[depth]; i++) {
         if (i > 0) sb_text_str(text, ",");
         if (depth + 1 < type->rank) {
-            add_tensor(text, type, from, depth + 1);
+            add_tensor(text, type, sizes, from, depth + 1);
         } else {
             add_value(text, type->elem, *from);
             *from += type->elem->size;
@@ -146,10 +147,13 @@ static void add_value(Text *text, const SbType *type, const char *at) {
     case SB_LIST: add_list(text, type, *(const SbList *)at); break;
     case SB_STRUCT: sb_text_add_row(text, type, at); break;
     case SB_MAP: add_map(text, type, *(const SbList *)at); break;
-    case SB_TENSOR:
+    case SB_TENSOR: {
+        int64_t sizes[SB_RANK_MAX];
+        sb_tensor_sizes(type, (const SbList *)(const void *)at, sizes);
         at = ((const SbList *)(const void *)at)->ptr;
-        add_tensor(text, type, &at, 0);
+        add_tensor(text, type, sizes, &at, 0);
         break;
+    }
     }
 }
 

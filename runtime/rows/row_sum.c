@@ -178,11 +178,17 @@ static void add_text(Adder *adder, const char *ptr, int64_t len) {
 
 static void add_value(Adder *adder, const SbType *type, const char *at);
 
-static void add_list(Adder *adder, const SbType *elem, const SbList *list) {
-    int64_t most = INT64_MAX / elem->size;
+static void add_list(Adder *adder, const SbType *type, const SbList *list) {
+    const SbType *elem = type->elem;
+    int64_t most = INT64_MAX / elem->size, lead = sb_lead_bytes(type);
     put(adder, &list->len, sizeof list->len);
     adder->bad |= list->len < 0 || list->len > most;
     if (adder->bad || list->len == 0) return;
+    if (lead) {
+        const char *sizes = (const char *)list->ptr - lead;
+        if (!reaches(adder, sizes, lead, lead)) return;
+        put(adder, sizes, lead);
+    }
     if (!reaches(adder, list->ptr, list->len * elem->size, list->len)) return;
     if (sb_is_flat(elem) && !elem->nullable) {
         put(adder, list->ptr, list->len * elem->size);
@@ -205,7 +211,7 @@ static void add_value(Adder *adder, const SbType *type, const char *at) {
     if (sb_is_sequence(type)) {
         SbList list;
         memcpy(&list, at, sizeof list);
-        add_list(adder, type->elem, &list);
+        add_list(adder, type, &list);
     } else if (type->kind == SB_STRUCT) {
         for (uint32_t i = 0; i < type->field_count && !adder->bad; i++)
             add_value(adder, type->fields[i].type, at + type->fields[i].offset);

@@ -16,10 +16,13 @@ static int32_t copy_text(SbCall *call, SbStr *text) {
     return SB_OK;
 }
 
-static int32_t copy_list(SbCall *call, const SbType *elem, SbList *list) {
-    int64_t size = elem->size;
-    char *copy = sb_alloc(call, size * list->len);
+static int32_t copy_list(SbCall *call, const SbType *type, SbList *list) {
+    const SbType *elem = type->elem;
+    int64_t size = elem->size, lead = sb_lead_bytes(type);
+    char *copy = sb_alloc(call, lead + size * list->len);
     if (!copy) return SB_FAULT_TOO_LARGE;
+    if (lead) memcpy(copy, (const char *)list->ptr - lead, (size_t)lead);
+    copy += lead;
     for (int64_t i = 0; i < list->len; i++) {
         int32_t status = sb_value_copy(call, elem, copy + i * size,
                                        (const char *)list->ptr + i * size);
@@ -34,7 +37,7 @@ int32_t sb_value_copy(SbCall *call, const SbType *type, void *to, const void *fr
     if (!sb_is_valid(type, from)) return SB_OK;
     switch ((SbKind)type->kind) {
     case SB_STR: case SB_BYTES: case SB_JSON: return copy_text(call, to);
-    case SB_LIST: case SB_TENSOR: case SB_MAP: return copy_list(call, type->elem, to);
+    case SB_LIST: case SB_TENSOR: case SB_MAP: return copy_list(call, type, to);
     case SB_STRUCT:
         for (uint32_t i = 0; i < type->field_count; i++) {
             const SbField *field = &type->fields[i];

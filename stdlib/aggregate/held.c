@@ -9,8 +9,10 @@ void sb_held_value(SbHolder *holder, const SbType *type, void *at) {
     if (type->nullable && !value[type->valid_offset]) return;
     if (sb_is_sequence(type)) {
         SbList *list = at;
-        int64_t size = type->elem->size;
-        char *elems = holder->bytes(holder, &list->ptr, list->len * size, true);
+        int64_t size = type->elem->size, lead = sb_lead_bytes(type);
+        list->ptr = (char *)list->ptr - lead;
+        char *elems = holder->bytes(holder, &list->ptr, lead + list->len * size, true);
+        list->ptr = (char *)list->ptr + lead;
         for (int64_t i = 0; i < list->len && elems && !sb_is_flat(type->elem); i++)
             sb_held_value(holder, type->elem, elems + i * size);
     } else if (type->kind == SB_STRUCT) {

@@ -76,12 +76,13 @@ static char *put_list(char *out, const SbType *type, const SbList *list) {
 }
 
 // The part of a tensor that begins with dimension `depth`, whose elements begin at *from.
-static char *put_tensor(char *out, const SbType *type, const char **from, uint32_t depth) {
+static char *put_tensor(char *out, const SbType *type, const int64_t *sizes, const char **from,
+                        uint32_t depth) {
     *out++ = '[';
-    for (uint32_t i = 0; i < type->shape[depth]; i++) {
+    for (int64_t i = 0; i < sizes[depth]; i++) {
         if (i) *out++ = ',';
         if (depth + 1 < type->rank) {
-            out = put_tensor(out, type, from, depth + 1);
+            out = put_tensor(out, type, sizes, from, depth + 1);
         } else {
             out = sb_json_put_value(out, type->elem, *from);
             *from += type->elem->size;
@@ -157,8 +158,10 @@ char *sb_json_put_value(char *out, const SbType *type, const void *value) {
     case SB_STRUCT: return put_struct(out, type, value);
     case SB_MAP: return put_map(out, type, value);
     case SB_TENSOR: {
+        int64_t sizes[SB_RANK_MAX];
         const char *from = ((const SbList *)value)->ptr;
-        return put_tensor(out, type, &from, 0);
+        sb_tensor_sizes(type, value, sizes);
+        return put_tensor(out, type, sizes, &from, 0);
     }
     }
     return put_word(out, "null");
