@@ -88,11 +88,16 @@ static bool renames(const Type *from, const Type *to) {
 Value emit_agree(Emit *e, Frame *frame, const Expr *x) {
     const Type *from = graph_at(e->graph, x->args[0])->type;
     Value tensor = emit_expr(e, frame, x->args[0]);
-    Arg own = arg(emit_sbtype(e, from)), value = arg_pair(tensor.a, tensor.b);
     if (x->arg_count == 1 && renames(from, x->type)) return tensor;
+    Val none = emit_i64(e, 0);
+    Val count = tensor.valid ? LLVMBuildSelect(e->b, tensor.valid, tensor.b, none, "") : tensor.b;
+    Arg own = arg(emit_sbtype(e, from)), value = arg_pair(tensor.a, count);
     if (x->arg_count == 1) {
         Arg args[] = {own, value, arg(emit_sbtype(e, x->type))};
-        return emit_shape_call(e, frame, x, "sb_shape_as", x->type, args, countof(args));
+        Value as = emit_shape_call(e, frame, x, "sb_shape_as", type_base(x->type), args,
+                                   countof(args));
+        as.valid = tensor.valid;
+        return as;
     }
     Value other = emit_expr(e, frame, x->args[1]);
     Arg args[] = {own, value, arg(emit_sbtype(e, graph_at(e->graph, x->args[1])->type)),

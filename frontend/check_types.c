@@ -203,6 +203,7 @@ bool type_holds(const Type *wide, const Type *narrow) {
 static const Type *common_base(Checker *checker, const Type *a, const Type *b) {
     if (type_holds(a, b)) return a;
     if (type_holds(b, a)) return b;
+    if (type_may_be(a, b)) return type_either(checker->types, a, b);
     if (type_is_integer(a) && type_is_integer(b)) {
         for (unsigned kind = TYPE_I16; kind <= TYPE_I64; kind++) {
             const Type *wide = kind_type(checker, (TypeKind)kind);
@@ -234,7 +235,8 @@ Value widen(Checker *checker, Value value, const Type *want, Span span) {
     const Type *base = type_base(want);
     if (type_base(value.type) != base) {
         const Type *widened = value.type->nullable ? type_nullable(base) : base;
-        value = node1(checker, EXPR_WIDEN, widened, span, value);
+        bool shape = type_may_be(value.type, widened);
+        value = node1(checker, shape ? EXPR_AGREE : EXPR_WIDEN, widened, span, value);
     }
     if (want->nullable && !value.type->nullable)
         value = node1(checker, EXPR_SOME, want, span, value);
@@ -288,11 +290,7 @@ Value coerce(Checker *checker, Value value, const Type *want, Span span) {
     if (is_error(value.type) || is_error(want)) return error_value(checker);
     if (value.type == want) return value;
     const Type *from = type_base(value.type), *to = type_base(want);
-    if (from != to && !value.type->nullable && type_may_be(from, to)) {
-        value = node1(checker, EXPR_AGREE, to, span, value);
-        from = to;
-    }
-    bool fits = is_null(from) || type_holds(to, from);
+    bool fits = is_null(from) || type_holds(to, from) || type_may_be(from, to);
     if (!fits) mismatch(checker, value.type, want, span);
     else if (!want->nullable && (value.type->nullable || is_null(from)))
         needs_value(checker, is_null(from) ? from : value.type, want, span);

@@ -40,6 +40,13 @@ uint64_t type_lead_bytes(const Type *type) {
     return open > 1 ? open * sizeof(uint64_t) : 0;
 }
 
+const Type *type_either(TypeTable *types, const Type *a, const Type *b) {
+    uint32_t shape[TENSOR_RANK_MAX];
+    for (uint32_t i = 0; i < a->rank; i++)
+        shape[i] = a->shape[i] == b->shape[i] ? a->shape[i] : DIMENSION_ANY;
+    return type_tensor(types, a->elem, shape, a->rank);
+}
+
 bool type_same_but_ones(const Type *a, const Type *b) {
     for (uint32_t i = 0, k = 0;; i++, k++) {
         while (i < a->rank && a->shape[i] == 1) i++;

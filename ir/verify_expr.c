@@ -302,7 +302,7 @@ static void check_whole(const Check *check) {
     const Type *x = node->arg_count ? check->types[0] : nullptr;
     uint32_t axis;
     if (node->op == EXPR_APPEND) return check_append(check);
-    if (!x || x->kind != TYPE_TENSOR || x->nullable)
+    if (!x || x->kind != TYPE_TENSOR || (x->nullable && node->op != EXPR_AGREE))
         return want(check, false, "its first argument is no tensor");
     if (graph_is_reduction(node)) check_reduction(check, x);
     else if (node->op == EXPR_PERMUTE) check_permute(check, x);

@@ -409,6 +409,10 @@ int32_t eval_whole(Eval *eval, const Expr *expr, Value *out) {
         *out = value_i64(type_of_arg(eval, expr, args, 0)->shape[args[1].i]);
         return SB_OK;
     }
+    if (args[0].is_null) {  // AGREE
+        *out = args[0];
+        return SB_OK;
+    }
     if (expr->type->kind == TYPE_TENSOR) {
         status = shape_of(eval, expr, args, &whole);
         if (status) return eval->detail.at ? status : eval_fault(eval, status, (Text){0});

@@ -140,6 +140,8 @@ static int32_t shaped(SbCall *call, const SbType *from, SbList x, const SbType *
 int32_t sb_shape_as(SbCall *call, const SbType *from, SbList x, const SbType *to, SbList *out) {
     int64_t sizes[SB_RANK_MAX], wanted[SB_RANK_MAX];
     bool same = true;
+    *out = x;
+    if (!x.len) return SB_OK;
     sb_tensor_sizes(from, &x, sizes);
     for (uint32_t i = 0; i < to->rank; i++) {
         wanted[i] = to->shape[i] ? to->shape[i] : sizes[i];

@@ -24,7 +24,7 @@ int32_t sb_shapes_agree(SbCall *call, const SbType *a, SbList x, const SbType *b
                         SbList *out);
 
 // `x` as a tensor of type `to`, dimension by dimension. SB_FAULT_SHAPES: a number is another one.
-// Without a copy where both types keep sizes alike.
+// Without a copy where both types keep sizes alike. A null value has no elements, and stays.
 int32_t sb_shape_as(SbCall *call, const SbType *from, SbList x, const SbType *to, SbList *out);
 
 // The elements of `x` in the shape of `to`. `sizes` are those of its open dimensions, in order; -1:
