@@ -85,13 +85,18 @@ static bool renames(const Type *from, const Type *to) {
     return true;
 }
 
+// A tensor, or no elements of a null one.
+static Arg tensor_arg(Emit *e, Value tensor) {
+    Val none = emit_i64(e, 0);
+    Val count = tensor.valid ? LLVMBuildSelect(e->b, tensor.valid, tensor.b, none, "") : tensor.b;
+    return arg_pair(tensor.a, count);
+}
+
 Value emit_agree(Emit *e, Frame *frame, const Expr *x) {
     const Type *from = graph_at(e->graph, x->args[0])->type;
     Value tensor = emit_expr(e, frame, x->args[0]);
     if (x->arg_count == 1 && renames(from, x->type)) return tensor;
-    Val none = emit_i64(e, 0);
-    Val count = tensor.valid ? LLVMBuildSelect(e->b, tensor.valid, tensor.b, none, "") : tensor.b;
-    Arg own = arg(emit_sbtype(e, from)), value = arg_pair(tensor.a, count);
+    Arg own = arg(emit_sbtype(e, from)), value = tensor_arg(e, tensor);
     if (x->arg_count == 1) {
         Arg args[] = {own, value, arg(emit_sbtype(e, x->type))};
         Value as = emit_shape_call(e, frame, x, "sb_shape_as", type_base(x->type), args,
@@ -101,8 +106,11 @@ Value emit_agree(Emit *e, Frame *frame, const Expr *x) {
     }
     Value other = emit_expr(e, frame, x->args[1]);
     Arg args[] = {own, value, arg(emit_sbtype(e, graph_at(e->graph, x->args[1])->type)),
-                  arg_pair(other.a, other.b)};
-    return emit_shape_call(e, frame, x, "sb_shapes_agree", x->type, args, countof(args));
+                  tensor_arg(e, other)};
+    Value same = emit_shape_call(e, frame, x, "sb_shapes_agree", type_base(x->type), args,
+                                 countof(args));
+    same.valid = tensor.valid;
+    return same;
 }
 
 Value emit_reshape(Emit *e, Frame *frame, const Expr *x) {

@@ -179,6 +179,37 @@ static void judge_nulls(Checker *checker, const AstFlow *ast, const Type *type) 
                               "%.*s: str?, or drop the option", TEXT_ARG(type->fields[0].name));
 }
 
+// Have the types an open dimension of one name, `_` apart?
+static bool share_name(const Type *a, const Type *b, bool one) {
+    for (uint32_t i = 0; i < a->rank; i++)
+        for (uint32_t k = one ? i + 1 : 0; k < b->rank; k++)
+            if (a->shape[i] == b->shape[k] && dimension_is_open(a->shape[i]) &&
+                a->shape[i] != DIMENSION_ANY)
+                return true;
+    return false;
+}
+
+// In a row a name of dimensions is one size: each column is held against those before it.
+static Flow agree_names(Checker *checker, Flow flow) {
+    Scope scope = scope_of_flow(checker, flow);
+    const Op *source = graph_op_at(checker->graph, flow.op);
+    bool any = false;
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        Value *value = &scope.names[i].value;
+        const Value own = *value;
+        for (uint32_t k = 0; k <= i; k++) {
+            Value other = k < i ? scope.names[k].value : own;
+            if (!share_name(type_base(own.type), type_base(other.type), k == i)) continue;
+            *value = node2(checker, EXPR_AGREE, own.type, source->source.columns[i].span, *value,
+                           other);
+            any = true;
+        }
+    }
+    if (!any) return flow;
+    flow.keyed = false;
+    return project(checker, flow, &scope, source->step, source->span);
+}
+
 Flow check_read(Checker *checker, const AstFlow *ast) {
     SourceOp source = {.path = EXPR_NONE};
     FileCall call = {ast->name, ast->options, ast->option_count, ast->head_span};
@@ -203,7 +234,7 @@ Flow check_read(Checker *checker, const AstFlow *ast) {
     source_columns(checker, ast, op, type);
     flow.fresh = true;
     flow.keyed = use.key_count > 0;
-    return flow;
+    return agree_names(checker, flow);
 }
 
 // ---- range --------------------------------------------------------------------------------------

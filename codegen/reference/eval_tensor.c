@@ -299,6 +299,7 @@ static int32_t agree(Eval *eval, const Expr *expr, const Value *args, const Type
     bool same = true;
     *whole = x;
     wide_shape(x, sizes);
+    if (expr->arg_count == 2 && args[1].is_null) return SB_OK;
     if (expr->arg_count == 2) {
         const Type *other = graph_at(eval->graph, expr->args[1])->type;
         const Type *y = type_of_arg(eval, expr, args, 1);

@@ -110,8 +110,9 @@ static bool one_name(const SbType *a, uint32_t i, const SbType *b, uint32_t k) {
 
 int32_t sb_shapes_agree(SbCall *call, const SbType *a, SbList x, const SbType *b, SbList y,
                         SbList *out) {
-    Pair pair = pair_of(a, x, b, y);
     *out = x;
+    if (!x.len || !y.len) return SB_OK;
+    Pair pair = pair_of(a, x, b, y);
     for (uint32_t i = 0; a->names && b->names && i < a->rank; i++)
         for (uint32_t k = 0; k < b->rank; k++)
             if (one_name(a, i, b, k) && pair.x[i] != pair.y[k]) return differ(call, &pair);

@@ -19,7 +19,7 @@ int32_t sb_shapes_meet(SbCall *call, const SbType *a, SbList x, const SbType *b,
 int32_t sb_shapes_beside(SbCall *call, const SbType *a, SbList x, const SbType *b, SbList y,
                          int64_t axis, bool *out);
 
-// Gives `x`. SB_FAULT_SHAPES: a name of both types has two sizes.
+// Gives `x`. SB_FAULT_SHAPES: a name of both types has two sizes. A null value agrees.
 int32_t sb_shapes_agree(SbCall *call, const SbType *a, SbList x, const SbType *b, SbList y,
                         SbList *out);
 
