@@ -247,15 +247,25 @@ static int32_t read_list(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slo
     return SB_OK;
 }
 
+// The sizes of a tensor's dimensions. `counted`: bits of dimensions whose next array is known to
+// have that many elements.
+typedef struct Sizes {
+    int64_t  of[SB_RANK_MAX];
+    uint32_t counted;
+} Sizes;
+
 // The sizes of open dimensions are those of the first array there; the arrays after it are as
 // long. What is no array is left to read_dimension.
 static int32_t open_sizes(SbCall *call, const SbType *type, const SbJsonSlot *slot,
-                          int64_t *sizes) {
+                          Sizes *sizes) {
     SbJsonSlot part = *slot;
     for (uint32_t i = 0; i < type->rank && part.kind == SB_JSON_ARRAY; i++) {
         const char *end = part.ptr + part.len, *at = sb_json_space(part.ptr + 1, end);
-        if (!sizes[i]) sizes[i] = count_elements(at, end);
-        if (!sizes[i]) {
+        if (!sizes->of[i]) {
+            sizes->of[i] = count_elements(at, end);
+            sizes->counted |= 1u << i;
+        }
+        if (!sizes->of[i]) {
             call->detail = (SbStr){part.ptr, part.len};
             return SB_FAULT_NO_ELEMENTS;
         }
@@ -266,13 +276,15 @@ static int32_t open_sizes(SbCall *call, const SbType *type, const SbJsonSlot *sl
 }
 
 // The array of dimension `depth`, whose elements go to *to.
-static int32_t read_dimension(SbCall *call, const SbJsonAs *as, const int64_t *sizes,
+static int32_t read_dimension(SbCall *call, const SbJsonAs *as, Sizes *sizes,
                               const SbJsonSlot *slot, uint32_t depth, char **to) {
     const SbType *type = as->type;
     call->detail = (SbStr){slot->ptr, slot->len};
     if (slot->kind != SB_JSON_ARRAY) return SB_FAULT_JSON_TYPE;
     const char *end = slot->ptr + slot->len, *at = sb_json_space(slot->ptr + 1, end);
-    if (count_elements(at, end) != sizes[depth]) return SB_FAULT_SHAPE;
+    bool known = sizes->counted >> depth & 1;
+    sizes->counted &= ~(1u << depth);
+    if (!known && count_elements(at, end) != sizes->of[depth]) return SB_FAULT_SHAPE;
     while (*at != ']') {
         SbJsonSlot inner;
         int32_t status;
@@ -294,16 +306,16 @@ static int32_t read_dimension(SbCall *call, const SbJsonAs *as, const int64_t *s
 // Arrays of arrays, as many as the type has dimensions and as long as these are.
 static int32_t read_tensor(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, SbList *out) {
     const SbType *type = as->type;
-    int64_t sizes[SB_RANK_MAX];
+    Sizes sizes = {.counted = 0};
     SbStr before = call->detail;
-    for (uint32_t i = 0; i < type->rank; i++) sizes[i] = type->shape[i];
-    int32_t status = type->names ? open_sizes(call, type, slot, sizes) : SB_OK;
+    for (uint32_t i = 0; i < type->rank; i++) sizes.of[i] = type->shape[i];
+    int32_t status = type->names ? open_sizes(call, type, slot, &sizes) : SB_OK;
     if (status) return status;
     // What is no array has no sizes yet. Any do: it is a fault.
-    for (uint32_t i = 0; type->names && i < type->rank; i++) sizes[i] += !sizes[i];
-    char *to = sb_tensor_room(call, type, sizes, out);
+    for (uint32_t i = 0; type->names && i < type->rank; i++) sizes.of[i] += !sizes.of[i];
+    char *to = sb_tensor_room(call, type, sizes.of, out);
     if (!to) return SB_FAULT_TOO_LARGE;
-    status = read_dimension(call, as, sizes, slot, 0, &to);
+    status = read_dimension(call, as, &sizes, slot, 0, &to);
     if (!status) call->detail = before;
     return status;
 }
