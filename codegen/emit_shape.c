@@ -95,6 +95,11 @@ static Arg tensor_arg(Emit *e, Value tensor) {
 Value emit_agree(Emit *e, Frame *frame, const Expr *x) {
     const Type *from = graph_at(e->graph, x->args[0])->type;
     Value tensor = emit_expr(e, frame, x->args[0]);
+    if (x->type->kind == TYPE_LIST) return tensor;
+    if (from->kind == TYPE_LIST) {
+        Arg args[] = {arg_pair(tensor.a, tensor.b), arg(emit_sbtype(e, x->type))};
+        return emit_shape_call(e, frame, x, "sb_list_as_tensor", x->type, args, countof(args));
+    }
     if (x->arg_count == 1 && renames(from, x->type)) return tensor;
     Arg own = arg(emit_sbtype(e, from)), value = tensor_arg(e, tensor);
     if (x->arg_count == 1) {

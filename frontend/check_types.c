@@ -235,7 +235,7 @@ Value widen(Checker *checker, Value value, const Type *want, Span span) {
     const Type *base = type_base(want);
     if (type_base(value.type) != base) {
         const Type *widened = value.type->nullable ? type_nullable(base) : base;
-        bool shape = type_may_be(value.type, widened);
+        bool shape = type_may_be(value.type, widened) || type_list_may_be(value.type, widened);
         value = node1(checker, shape ? EXPR_AGREE : EXPR_WIDEN, widened, span, value);
     }
     if (want->nullable && !value.type->nullable)
@@ -290,7 +290,8 @@ Value coerce(Checker *checker, Value value, const Type *want, Span span) {
     if (is_error(value.type) || is_error(want)) return error_value(checker);
     if (value.type == want) return value;
     const Type *from = type_base(value.type), *to = type_base(want);
-    bool fits = is_null(from) || type_holds(to, from) || type_may_be(from, to);
+    bool fits = is_null(from) || type_holds(to, from) || type_may_be(from, to) ||
+                type_list_may_be(value.type, to);
     if (!fits) mismatch(checker, value.type, want, span);
     else if (!want->nullable && (value.type->nullable || is_null(from)))
         needs_value(checker, is_null(from) ? from : value.type, want, span);

@@ -186,7 +186,7 @@ bool graph_meets(const Graph *graph, const Expr *node) {
 static bool shape_faults(const Graph *graph, const Expr *node) {
     const Type *x = graph_at(graph, node->args[0])->type;
     switch ((int)node->op) {
-    case EXPR_AGREE: return true;
+    case EXPR_AGREE: return node->type->kind == TYPE_TENSOR;
     case EXPR_RESHAPE:
         if (type_same_but_ones(x, node->type) && node->arg_count == 1) return false;
         return type_open_count(x) || type_open_count(node->type);

@@ -40,6 +40,13 @@ uint64_t type_lead_bytes(const Type *type) {
     return open > 1 ? open * sizeof(uint64_t) : 0;
 }
 
+bool type_list_may_be(const Type *from, const Type *to) {
+    const Type *tensor = from->kind == TYPE_TENSOR ? from : to;
+    const Type *list = from->kind == TYPE_TENSOR ? to : from;
+    return tensor->kind == TYPE_TENSOR && list->kind == TYPE_LIST && tensor->rank == 1 &&
+           tensor->elem == list->elem && !tensor->nullable && !list->nullable;
+}
+
 const Type *type_either(TypeTable *types, const Type *a, const Type *b) {
     uint32_t shape[TENSOR_RANK_MAX];
     for (uint32_t i = 0; i < a->rank; i++)

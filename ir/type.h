@@ -135,6 +135,8 @@ uint32_t type_open_count(const Type *type);  // How many dimensions are open. No
 uint64_t type_lead_bytes(const Type *type);
 // "3", or the name of the open dimension.
 void type_print_dimension(TextBuf *buf, const Type *type, uint32_t i);
+// Is one a list that is not null, and the other a tensor of one dimension with such elements?
+bool type_list_may_be(const Type *from, const Type *to);
 // The type of a tensor that is one of two for which type_may_be: where they differ it has `_`.
 const Type *type_either(TypeTable *types, const Type *a, const Type *b);
 // Do the shapes differ in dimensions of 1 alone?

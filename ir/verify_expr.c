@@ -292,7 +292,8 @@ static void check_reshape(const Check *check, const Type *x) {
 static void check_agree(const Check *check, const Type *x) {
     const Expr *node = check->node;
     bool others = node->arg_count == 2 && node->type == x && check->types[1]->kind == TYPE_TENSOR;
-    want(check, others || (node->arg_count == 1 && type_may_be(x, node->type)),
+    bool as = type_may_be(x, node->type) || type_list_may_be(x, node->type);
+    want(check, others || (node->arg_count == 1 && as),
          "it has another type");
 }
 
@@ -302,13 +303,13 @@ static void check_whole(const Check *check) {
     const Type *x = node->arg_count ? check->types[0] : nullptr;
     uint32_t axis;
     if (node->op == EXPR_APPEND) return check_append(check);
-    if (!x || x->kind != TYPE_TENSOR || (x->nullable && node->op != EXPR_AGREE))
+    if (x && node->op == EXPR_AGREE) return check_agree(check, x);
+    if (!x || x->kind != TYPE_TENSOR || x->nullable)
         return want(check, false, "its first argument is no tensor");
     if (graph_is_reduction(node)) check_reduction(check, x);
     else if (node->op == EXPR_PERMUTE) check_permute(check, x);
     else if (node->op == EXPR_SLICE) check_slice(check, x);
     else if (node->op == EXPR_RESHAPE) check_reshape(check, x);
-    else if (node->op == EXPR_AGREE) check_agree(check, x);
     else if (node->op == EXPR_SIZE && place_below(check, 1, x->rank, &axis))
         want(check, node->type->kind == TYPE_I64 && !node->type->nullable, "it is no i64");
     else if (node->op == EXPR_GATHER && place_below(check, 1, x->rank, &axis)) {

@@ -291,9 +291,23 @@ static int32_t reduce(Eval *eval, const Expr *expr, const Value *args, Value *ou
 
 // ---- shapes of whole tensors --------------------------------------------------------------------
 
+static int32_t list_as_tensor(Eval *eval, const Expr *expr, const Value *list,
+                              const Type **whole) {
+    uint32_t count = list->item_count, size = expr->type->shape[0];
+    if (count == 0) return eval_fault(eval, SB_FAULT_NO_ELEMENTS, TEXT("[]"));
+    if (!type_shape_fits(expr->type->elem, &count, 1)) return SB_FAULT_TOO_LARGE;
+    *whole = with_shape(eval, expr->type, &count);
+    if (dimension_is_open(size) || size == count) return SB_OK;
+    TextBuf buf = {0};
+    text_buf_format(&buf, "a list of %u is no ", count);
+    say_shape(&buf, expr->type, &(int64_t){size});
+    return eval_fault(eval, SB_FAULT_SHAPES, text_buf_take(&buf, eval->arena));
+}
+
 // The first argument in the node's shape, dimension by dimension; or as names of the second say.
 static int32_t agree(Eval *eval, const Expr *expr, const Value *args, const Type **whole) {
     const Type *own = graph_at(eval->graph, expr->args[0])->type;
+    if (own->kind == TYPE_LIST) return list_as_tensor(eval, expr, &args[0], whole);
     const Type *x = type_of_arg(eval, expr, args, 0);
     int64_t sizes[TENSOR_RANK_MAX], wanted[TENSOR_RANK_MAX];
     bool same = true;
@@ -410,7 +424,7 @@ int32_t eval_whole(Eval *eval, const Expr *expr, Value *out) {
         *out = value_i64(type_of_arg(eval, expr, args, 0)->shape[args[1].i]);
         return SB_OK;
     }
-    if (args[0].is_null) {  // AGREE
+    if (args[0].is_null || expr->type->kind == TYPE_LIST) {  // AGREE
         *out = args[0];
         return SB_OK;
     }

@@ -153,6 +153,23 @@ int32_t sb_shape_as(SbCall *call, const SbType *from, SbList x, const SbType *to
     return SB_FAULT_SHAPES;
 }
 
+int32_t sb_list_as_tensor(SbCall *call, SbList x, const SbType *to, SbList *out) {
+    int64_t sizes[SB_RANK_MAX] = {to->shape[0] ? to->shape[0] : x.len};
+    *out = x;
+    if (x.len == 0) {
+        call->detail = (SbStr){"[]", 2};
+        return SB_FAULT_NO_ELEMENTS;
+    }
+    if (x.len > SB_TENSOR_BYTES_MAX / to->elem->size) return SB_FAULT_TOO_LARGE;
+    if (sizes[0] == x.len) return SB_OK;
+    char *words = sb_alloc(call, WORDS_MAX);
+    if (!words) return SB_FAULT_TOO_LARGE;
+    int len = snprintf(words, WORDS_MAX, "a list of %lld is no ", (long long)x.len);
+    len += say(words + len, WORDS_MAX - len, to, sizes);
+    call->detail = (SbStr){words, len};
+    return SB_FAULT_SHAPES;
+}
+
 // The sizes of `to`. False: the elements do not fill them.
 static bool fill_sizes(const SbType *from, const SbList *x, const SbType *to, const int64_t *given,
                        int64_t *sizes) {

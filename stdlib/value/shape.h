@@ -27,6 +27,10 @@ int32_t sb_shapes_agree(SbCall *call, const SbType *a, SbList x, const SbType *b
 // Without a copy where both types keep sizes alike. A null value has no elements, and stays.
 int32_t sb_shape_as(SbCall *call, const SbType *from, SbList x, const SbType *to, SbList *out);
 
+// A list as a tensor of one dimension, without a copy. SB_FAULT_NO_ELEMENTS, SB_FAULT_SHAPES: it
+// has another number of elements.
+int32_t sb_list_as_tensor(SbCall *call, SbList x, const SbType *to, SbList *out);
+
 // The elements of `x` in the shape of `to`. `sizes` are those of its open dimensions, in order; -1:
 // what is left. Null: there is one, or they are those of `x`. SB_FAULT_RESHAPED: the elements do
 // not fill the shape.

@@ -10,7 +10,7 @@
 static_assert(NPY_RANK_MAX == TENSOR_RANK_MAX && NPY_ROW_MAX == TENSOR_BYTES_MAX);
 
 static bool fits(const Type *type) {
-    return !type->nullable && npy_type_of(type_element(type)->kind);
+    return !type->nullable && !type_open_count(type) && npy_type_of(type_element(type)->kind);
 }
 
 // What a read without `as` gives: one column, `value`.
