@@ -57,6 +57,38 @@ static void shapes_broadcast(void) {
     arena_free(arena);
 }
 
+static void open_dimensions_have_names(void) {
+    Arena *arena = arena_new();
+    TypeTable *types = type_table_new(arena);
+    const Type *f32 = type_of(types, TYPE_F32);
+    uint32_t h = type_dimension(types, TEXT("h")), w = type_dimension(types, TEXT("w"));
+    uint32_t any = type_dimension(types, TEXT("_"));
+    CHECK(h != w && h == type_dimension(types, TEXT("h")) && any == DIMENSION_ANY);
+    const Type *image = type_tensor(types, f32, (uint32_t[]){h, w, 3}, 3);
+    const Type *row = type_tensor(types, f32, (uint32_t[]){w}, 1);
+    CHECK(type_open_count(image) == 2 && type_lead_bytes(image) == 16);
+    CHECK(type_open_count(row) == 1 && type_lead_bytes(row) == 0 && type_elements(image) == 3);
+    Text text = type_text(arena, type_nullable(image));
+    CHECK_SAYS(text_is(text, "f32[h, w, 3]?"), "%.*s", TEXT_ARG(text));
+    const struct { uint32_t a, b, want; } meets[] = {
+        {h, h, h}, {h, 1, h}, {1, h, h}, {h, 3, 3}, {3, h, 3}, {h, w, h}, {any, w, w}, {w, any, w},
+    };
+    for (size_t i = 0; i < countof(meets); i++) {
+        uint32_t shape[TENSOR_RANK_MAX], wrong;
+        const Type *a = type_tensor(types, f32, &meets[i].a, 1);
+        const Type *b = type_tensor(types, f32, &meets[i].b, 1);
+        CHECK_SAYS(type_broadcast(a, b, shape, &wrong) == 1 && shape[0] == meets[i].want,
+                   "case %zu", i);
+    }
+    const Type *fixed = type_tensor(types, f32, (uint32_t[]){2, 5, 3}, 3);
+    const Type *other = type_tensor(types, f32, (uint32_t[]){2, 5, 4}, 3);
+    CHECK(type_may_be(fixed, image) && type_may_be(image, fixed) && !type_may_be(other, image));
+    const Type *ones = type_tensor(types, f32, (uint32_t[]){h, 1, w, 3}, 4);
+    CHECK(type_same_but_ones(image, ones) && !type_same_but_ones(image, fixed));
+    CHECK(type_either(types, fixed, image)->shape[0] == DIMENSION_ANY);
+    arena_free(arena);
+}
+
 static void tensors_have_limits(void) {
     static const uint32_t most[] = {1 << 15, 1 << 13}, above[] = {1 << 15, 1 << 13, 2};
     static const uint32_t nine[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, none[] = {2, 0};
@@ -82,6 +114,7 @@ static const UnitTest tests[] = {
     {"equal_types_are_one", equal_types_are_one},
     {"layout_is_that_of_c", layout_is_that_of_c},
     {"shapes_broadcast", shapes_broadcast},
+    {"open_dimensions_have_names", open_dimensions_have_names},
     {"tensors_have_limits", tensors_have_limits},
 };
 
