@@ -137,7 +137,7 @@ static Val emit_places(Emit *e, ColumnEmit *c, Val count) {
 // Of the row at a place in the chunk.
 static Val number_at(Emit *e, Val first, Val at) {
     Val far = at;
-    if (stage_stride(e) > 1) far = LLVMBuildMul(e->b, at, emit_i64(e, stage_stride(e)), "");
+    if (stage_strides(e)) far = LLVMBuildMul(e->b, at, stage_stride(e), "");
     return LLVMBuildAdd(e->b, first, far, "number");
 }
 
@@ -254,7 +254,7 @@ static Val call_loop(Emit *e, const ColumnEmit *c, Val first, Val count) {
 static void leave_early(Emit *e, const ColumnEmit *c, const Chunk *chunk, Block early, Block to) {
     emit_at(e, early);
     Val far = LLVMBuildSub(e->b, emit_load(e, e->i64, chunk->row, ""), chunk->first, "");
-    Val behind = LLVMBuildExactSDiv(e->b, far, emit_i64(e, stage_stride(e)), "");
+    Val behind = LLVMBuildExactSDiv(e->b, far, stage_stride(e), "");
     call_loop(e, c, chunk->first, LLVMBuildAdd(e->b, behind, emit_i64(e, 1), ""));
     count_filtered(e, c);
     emit_jump(e, to);

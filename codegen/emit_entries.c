@@ -158,18 +158,22 @@ typedef struct RowLoop {
     Chunk chunk;
 } RowLoop;
 
-int64_t stage_stride(const Emit *e) {
-    return e->stage->text ? text_width(e->stage->text->op) : 1;
+Val stage_stride(Emit *e) {
+    return e->stage->text ? text_stride(e, e->stage->text) : emit_i64(e, 1);
+}
+
+bool stage_strides(const Emit *e) {
+    return e->stage->text && text_width(e->stage->text->op) != 1;
 }
 
 // Rows from one number to another.
 static Val rows_between(Emit *e, Val from, Val to) {
-    return LLVMBuildSDiv(e->b, LLVMBuildSub(e->b, to, from, ""), emit_i64(e, stage_stride(e)), "");
+    return LLVMBuildSDiv(e->b, LLVMBuildSub(e->b, to, from, ""), stage_stride(e), "");
 }
 
 // A file of rows of one width that is cut short ends in less than a row, which is none.
 static void leave_cut_row(Emit *e, Val count, Val end, const RowLoop *loop) {
-    if (stage_stride(e) == 1) return;
+    if (!stage_strides(e)) return;
     Block cut = emit_block(e, "cut_row"), whole = emit_block(e, "whole_rows");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, count, emit_i64(e, 0), ""), whole, cut);
     emit_at(e, cut);
@@ -193,7 +197,7 @@ static RowLoop begin_loop(Emit *e) {
     Val first = emit_load(e, e->i64, s->cursor, "first");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, first, end, ""), some, loop.done);
     emit_at(e, some);
-    Val left = rows_between(e, first, end), stride = emit_i64(e, stage_stride(e));
+    Val left = rows_between(e, first, end), stride = stage_stride(e);
     Val small = LLVMBuildICmp(e->b, LLVMIntSLT, left, emit_i64(e, BLOCK_ROWS), "");
     Val count = LLVMBuildSelect(e->b, small, left, emit_i64(e, BLOCK_ROWS), "");
     leave_cut_row(e, count, end, &loop);

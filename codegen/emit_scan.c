@@ -61,6 +61,12 @@ int64_t text_width(const Op *op) {
     return format && format->width ? format->width(op) : 0;
 }
 
+Val text_stride(Emit *e, const TextRow *row) {
+    int64_t width = text_width(row->op);
+    return width == TEXT_WIDTH_OF_FILE ? text_format_of(&row->op->source)->stride(row)
+                                       : emit_i64(e, width);
+}
+
 static Frame *text_frame(Emit *e, TextRow *row) {
     Frame *frame = frame_new(e, row->op, nullptr, nullptr);
     frame->text = row;
@@ -74,7 +80,7 @@ Frame *text_row_at(Emit *e, Val begin) {
     TextRow *row = arena_new_of(e->arena, TextRow);
     *row = *e->stage->text;
     row->begin = begin;
-    row->end = LLVMBuildAdd(e->b, begin, emit_i64(e, text_width(row->op)), "");
+    row->end = LLVMBuildAdd(e->b, begin, text_stride(e, row), "");
     return text_frame(e, row);
 }
 

@@ -18,6 +18,9 @@ typedef struct TextRow {
     size_t *offsets;  // By column; SIZE_MAX: not by the loop. Null: there was none.
 } TextRow;
 
+// Of `width`: all rows of a file have as many bytes, and another file has others.
+enum : int64_t { TEXT_WIDTH_OF_FILE = -1 };
+
 // What a format does with the bytes that hold its rows, in the order in which it is called.
 typedef struct TextFormat {
     void (*open)(Emit *e, TextRow *row);            // In the entry block.
@@ -33,6 +36,8 @@ typedef struct TextFormat {
     // Bytes of a row, where all rows have as many and lie side by side: nobody indexes them. Null:
     // rows are indexed.
     int64_t (*width)(const Op *op);
+    // The same as an i64, where `width` is TEXT_WIDTH_OF_FILE. Null: it never is.
+    Val (*stride)(const TextRow *row);
     // Of such rows with values of one number each: can column loops load from this file, an i1?
     Val (*plain)(Emit *e, const TextRow *row);
     // `raw` only loads: of a wide row it is asked once more rather than kept.
@@ -46,6 +51,8 @@ Val emit_offset_at(Emit *e, Val array, Val index);
 const TextFormat *text_format_of(const SourceOp *source);
 // Bytes of a row of the source, as TextFormat.width has it; 0: rows are indexed, or are no text.
 int64_t text_width(const Op *source);
+// Bytes of a row, i64, of a source whose rows have a width.
+Val text_stride(Emit *e, const TextRow *row);
 // What a source's rows lie in, for the function that is emitted.
 TextRow *text_open(Emit *e, const Op *source);
 // The row that begins at a place of stage->text.

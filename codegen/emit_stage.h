@@ -98,7 +98,8 @@ struct ColumnEmit *stage_loop_numbers(Emit *e);
 void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next);
 // The root of such a stage at a number, and what it grows by from row to row.
 Frame *stage_number_row(Emit *e, Val number);
-int64_t stage_stride(const Emit *e);
+Val   stage_stride(Emit *e);         // i64
+bool  stage_strides(const Emit *e);  // Is that more than 1?
 // After a row: leaves when the outputs hold a partition, else goes to `next`.
 void stage_row_border(Emit *e, Block next);
 // Leaves at s->full, cursor stored.

@@ -9,9 +9,12 @@
 
 static_assert(NPY_RANK_MAX == TENSOR_RANK_MAX && NPY_ROW_MAX == TENSOR_BYTES_MAX);
 
-static bool fits(const Type *type) {
-    return !type->nullable && !type_open_count(type) && npy_type_of(type_element(type)->kind);
+static bool reads(const Type *type) {
+    return !type->nullable && npy_type_of(type_element(type)->kind);
 }
+
+// All rows of a file have one shape, which its header says.
+static bool writes(const Type *type) { return reads(type) && !type_open_count(type); }
 
 // What a read without `as` gives: one column, `value`.
 static const Type *row_of(TypeTable *types, Text front, TextBuf *error) {
@@ -126,8 +129,8 @@ const FormatInfo format_info_npy = {
     .row = FORMAT_ROW_DECLARED,
     .row_of = row_of,
     .tensor_of = tensor_of,
-    .read_columns = {.count = 1, .fits = fits, .words = "a value of npy",
+    .read_columns = {.count = 1, .fits = reads, .words = "a value of npy",
                      .fix = "declare one column of type " TYPES ": as {value: f64}"},
-    .write_columns = {.count = 1, .fits = fits, .words = "one column of type " TYPES,
+    .write_columns = {.count = 1, .fits = writes, .words = "one column of type " TYPES " with numbers as dimensions",
                       .fix = "select the column first, without null: | select value = x ?? 0.0"},
 };

@@ -9,28 +9,56 @@ static NpyRow row_of(const Type *type) {
 
 static NpyRow row_of_source(const Op *op) { return row_of(op->source.columns[0].type); }
 
-// Is the file's byte order the other one? The reader says so in the first of the file's fields.
+// What emitted code has of the file's fields.
+typedef struct Own {
+    Val fields;
+    Val big;    // Is the file's byte order the other one?
+    Val width;  // Of a row, where files differ.
+} Own;
+
 static void open_npy(Emit *e, TextRow *row) {
-    Val *big = row->own = arena_new_of(e->arena, Val);
-    Val fields = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
-    Val order = emit_load(e, e->i32, fields, "order");
-    *big = LLVMBuildICmp(e->b, LLVMIntNE, order, emit_i32(e, 0), "big");
+    Own *own = row->own = arena_new_of(e->arena, Own);
+    own->fields = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
+    Val order = emit_load(e, e->i32, own->fields, "order");
+    own->big = LLVMBuildICmp(e->b, LLVMIntNE, order, emit_i32(e, 0), "big");
+    NpyRow layout = row_of_source(row->op);
+    if (!npy_is_open(&layout)) return;
+    Val width = emit_load_at(e, e->i32, own->fields, NPY_FIELD_WIDTH * sizeof(uint32_t), "width");
+    own->width = LLVMBuildZExt(e->b, width, e->i64, "");
 }
+
+static Val big_of(const TextRow *row) { return ((const Own *)row->own)->big; }
 
 static int64_t width_of(const Op *op) {
     NpyRow layout = row_of_source(op);
-    return npy_width(&layout);
+    return npy_is_open(&layout) ? TEXT_WIDTH_OF_FILE : npy_width(&layout);
 }
 
+static Val stride_of(const TextRow *row) { return ((const Own *)row->own)->width; }
+
 static Val is_plain(Emit *e, const TextRow *row) {
-    return LLVMBuildNot(e->b, *(Val *)row->own, "");
+    return LLVMBuildNot(e->b, big_of(row), "");
+}
+
+// A tensor whose shape the file has.
+static Value open_tensor(Emit *e, Frame *frame) {
+    const TextRow *row = frame->text;
+    const SourceColumn *column = &row->op->source.columns[0];
+    Val slot = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbList)), "tensor");
+    Val status = emit_callv(e, "sb_npy_open", e->i32, arg(emit_call_context(e)),
+                            arg(emit_sbtype(e, column->type)),
+                            arg(emit_index(e, e->i8, row->text, row->begin)),
+                            arg(((const Own *)row->own)->fields), arg(slot));
+    Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
+    emit_column_fault_if(e, frame->step, column->name, bad, status, (Detail){0});
+    return emit_load_value(e, column->type, slot);
 }
 
 // Elements are read where they lie, unless the machine wants others.
 static Value tensor(Emit *e, Frame *frame, const NpyRow *layout) {
     const TextRow *row = frame->text;
     Val at = emit_index(e, e->i8, row->text, row->begin), count = emit_i64(e, npy_values(layout));
-    Val big = LLVMBuildZExt(e->b, *(Val *)row->own, e->i32, "");
+    Val big = LLVMBuildZExt(e->b, big_of(row), e->i32, "");
     Val elements = emit_callv(e, "sb_npy_elements", e->ptr, arg(emit_call_context(e)), arg(at),
                               arg(count), arg(emit_i32(e, layout->type->kind)), arg(big));
     emit_column_fault_if(e, frame->step, row->op->source.columns[0].name,
@@ -43,13 +71,14 @@ static Value column_npy(Emit *e, Frame *frame, uint32_t) {
     const TextRow *row = frame->text;
     NpyRow layout = row_of_source(row->op);
     const NpyType *type = layout.type;
+    if (npy_is_open(&layout)) return open_tensor(e, frame);
     if (layout.rank) return tensor(e, frame, &layout);
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = emit_load(e, bits, emit_index(e, e->i8, row->text, row->begin), "value");
     LLVMSetAlignment(value, 1);
     if (type->size > 1 && !e->lanes) {  // Loops over columns are for the machine's own order.
         Val swapped = emit_intrinsic(e, "llvm.bswap", &bits, 1, &value, 1);
-        value = LLVMBuildSelect(e->b, *(Val *)row->own, swapped, value, "");
+        value = LLVMBuildSelect(e->b, big_of(row), swapped, value, "");
     }
     if (type->kind == TYPE_BOOL)
         value = LLVMBuildICmp(e->b, LLVMIntNE, value, emit_int(e, bits, 0), "");
@@ -87,7 +116,7 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
     return emit_offset(e, at, type->size);
 }
 
-static const TextFormat read_npy = {.open = open_npy, .width = width_of, .plain = is_plain,
+static const TextFormat read_npy = {.open = open_npy, .width = width_of, .stride = stride_of, .plain = is_plain,
                                     .column = column_npy};
 static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room", .row = put_value};
 

@@ -44,8 +44,13 @@ enum { NPY_RANK_MAX = 8, NPY_ROW_MAX = 1 << 30 };
 typedef struct NpyRow {
     const NpyType *type;
     uint32_t rank;                 // 0: a value.
-    uint32_t shape[NPY_RANK_MAX];
+    uint32_t shape[NPY_RANK_MAX];  // 0, of a type: each file has its own size.
 } NpyRow;
+
+// What a reader keeps of a file's header, as words: the byte order, the number of rows, the bytes
+// of a row and then its dimensions.
+enum { NPY_FIELD_BIG, NPY_FIELD_ROWS, NPY_FIELD_ROWS_HIGH, NPY_FIELD_WIDTH, NPY_FIELD_SHAPE,
+       NPY_FIELDS = NPY_FIELD_SHAPE + NPY_RANK_MAX };
 
 typedef struct NpyHeader {
     int64_t begin;           // Offset of the first value.
@@ -123,25 +128,38 @@ static inline int64_t npy_width(const NpyRow *row) { return npy_values(row) * ro
 // The row of a column: the kind of its value or element, and the shape of a tensor.
 static inline NpyRow npy_row(unsigned kind, uint32_t rank, const uint32_t *shape) {
     NpyRow row = {.type = npy_type_of(kind), .rank = rank};
-    for (uint32_t i = 0; i < rank && i < NPY_RANK_MAX; i++) row.shape[i] = shape[i];
+    for (uint32_t i = 0; i < rank && i < NPY_RANK_MAX; i++)
+        row.shape[i] = shape[i] <= NPY_ROW_MAX ? shape[i] : 0;  // Open in the compiler's types.
     return row;
 }
 
-static inline bool npy_same(const NpyRow *a, const NpyRow *b) {
-    return a->type == b->type && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+static inline bool npy_is_open(const NpyRow *row) {
+    for (uint32_t i = 0; i < row->rank; i++)
+        if (row->shape[i] == 0) return true;
+    return false;
+}
+
+static inline bool npy_same_shape(const uint32_t *shape, const uint32_t *wanted, uint32_t rank) {
+    for (uint32_t i = 0; i < rank; i++)
+        if (wanted[i] != 0 && shape[i] != wanted[i]) return false;
+    return true;
 }
 
 // Is the file made of such rows? One whose array is as a row is, without a dimension for rows, is
 // one row.
 static inline bool npy_has_rows(NpyHeader *header, const NpyRow *wanted) {
     const NpyRow *row = &header->row;
-    if (npy_same(row, wanted)) return true;
-    if (row->type != wanted->type || row->rank + 1 != wanted->rank ||
-        header->rows != (int64_t)wanted->shape[0] ||
-        memcmp(row->shape, wanted->shape + 1, row->rank * sizeof *row->shape) != 0)
+    if (row->type != wanted->type) return false;
+    if (row->rank == wanted->rank) return npy_same_shape(row->shape, wanted->shape, row->rank);
+    uint32_t first = header->rows <= NPY_ROW_MAX ? (uint32_t)header->rows : 0;
+    if (row->rank + 1 != wanted->rank || first == 0 ||
+        !npy_same_shape(&first, wanted->shape, 1) ||
+        !npy_same_shape(row->shape, wanted->shape + 1, row->rank))
         return false;
-    header->row = *wanted;
+    NpyRow whole = {.type = row->type, .rank = wanted->rank, .shape = {first}};
+    memcpy(whole.shape + 1, row->shape, row->rank * sizeof *row->shape);
+    if (npy_width(&whole) > NPY_ROW_MAX) return false;
+    header->row = whole;
     header->rows = 1;
     return true;
 }
@@ -149,8 +167,11 @@ static inline bool npy_has_rows(NpyHeader *header, const NpyRow *wanted) {
 // "f32[2, 3]", as a type is written.
 static inline const char *npy_row_name(const NpyRow *row, char name[NPY_WORDS]) {
     int len = snprintf(name, NPY_WORDS, "%s", row->type->name);
-    for (uint32_t i = 0; i < row->rank; i++)
-        len += snprintf(name + len, (size_t)(NPY_WORDS - len), i ? ", %u" : "[%u", row->shape[i]);
+    for (uint32_t i = 0; i < row->rank; i++) {
+        len += snprintf(name + len, (size_t)(NPY_WORDS - len), i ? ", " : "[");
+        len += snprintf(name + len, (size_t)(NPY_WORDS - len), row->shape[i] ? "%u" : "_",
+                        row->shape[i]);
+    }
     if (row->rank) snprintf(name + len, (size_t)(NPY_WORDS - len), "]");
     return name;
 }

@@ -3,11 +3,9 @@
 
 #include "runtime/input.h"
 #include "stdlib/number.h"
+#include "stdlib/value.h"
 
 #include <math.h>
-
-// What file->fields says: the byte order, which emitted code asks for, and the rows of the header.
-enum { FIELD_BIG, FIELD_ROWS, FIELD_ROWS_HIGH, FIELDS };
 
 static NpyRow row_of(const Source *source) {
     const SbType *type = source->what->columns[0].type;
@@ -15,10 +13,14 @@ static NpyRow row_of(const Source *source) {
     return npy_row(tensor ? type->elem->kind : type->kind, type->rank, type->shape);
 }
 
-static int64_t width_of(const Source *source) {
+// Of a file whose header was read.
+static NpyRow row_of_file(const Source *source, const SourceFile *file) {
     NpyRow row = row_of(source);
-    return npy_width(&row);
+    memcpy(row.shape, file->fields + NPY_FIELD_SHAPE, row.rank * sizeof *row.shape);
+    return row;
 }
+
+static int64_t width_of(const Window *window) { return window->file->fields[NPY_FIELD_WIDTH]; }
 
 static bool is_wrong(const SourceFile *file, const NpyHeader *header, Trouble *trouble) {
     trouble_set(trouble, TROUBLE_HEADER, "'%s' %s", file->path, header->wrong);
@@ -47,31 +49,33 @@ static bool header(const Source *source, SourceFile *file, SbStr front, Trouble 
         return trouble_fix(trouble, "declare it as {%.*s: %s}", (int)column.len, column.ptr, has),
                false;
     }
-    if (!source_file_fields(file, FIELDS, trouble)) return false;
-    file->fields[FIELD_BIG] = found.big;
-    file->fields[FIELD_ROWS] = (uint32_t)found.rows;
-    file->fields[FIELD_ROWS_HIGH] = (uint32_t)(found.rows >> 32);
+    if (!source_file_fields(file, NPY_FIELDS, trouble)) return false;
+    file->fields[NPY_FIELD_BIG] = found.big;
+    file->fields[NPY_FIELD_ROWS] = (uint32_t)found.rows;
+    file->fields[NPY_FIELD_ROWS_HIGH] = (uint32_t)(found.rows >> 32);
+    file->fields[NPY_FIELD_WIDTH] = (uint32_t)npy_width(&found.row);
+    memcpy(file->fields + NPY_FIELD_SHAPE, found.row.shape, sizeof found.row.shape);
     file->field_count = 1;
     file->begin = found.begin;
     return true;
 }
 
 static bool ends(const Source *source, const SourceFile *file, int64_t size, Trouble *trouble) {
-    NpyHeader promised = {.begin = file->begin, .row = row_of(source),
-                          .rows = file->fields[FIELD_ROWS] |
-                                  (int64_t)file->fields[FIELD_ROWS_HIGH] << 32};
+    NpyHeader promised = {.begin = file->begin, .row = row_of_file(source, file),
+                          .rows = file->fields[NPY_FIELD_ROWS] |
+                                  (int64_t)file->fields[NPY_FIELD_ROWS_HIGH] << 32};
     return npy_whole(&promised, size) || is_wrong(file, &promised, trouble);
 }
 
 static int64_t row_end(const Window *window, int64_t pos, int64_t from) {
-    int64_t width = width_of(window->source);
+    int64_t width = width_of(window);
     int64_t rows = from > pos ? (from - pos + width - 1) / width : 1;
     int64_t end = pos + rows * width;
     return end <= window->len ? end : -1;
 }
 
 static int64_t row_start(const Window *window, int64_t to) {
-    int64_t width = width_of(window->source);
+    int64_t width = width_of(window);
     int64_t into = (window->offset + 1 - window->file->begin) % width;  // Of a row, at place 1.
     int64_t start = 1 + (into ? width - into : 0);
     return start <= to ? start : -1;
@@ -112,8 +116,8 @@ static void show_part(const NpyRow *layout, bool big, const char **at, uint32_t 
 }
 
 static void show(const Window *row, Text *out) {
-    NpyRow layout = row_of(row->source);
-    bool big = row->file->fields[FIELD_BIG];
+    NpyRow layout = row_of_file(row->source, row->file);
+    bool big = row->file->fields[NPY_FIELD_BIG];
     const char *at = row->text;
     if (row->len < npy_width(&layout)) return;
     if (layout.rank) show_part(&layout, big, &at, 0, out);
@@ -149,6 +153,26 @@ const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t
     case 8: SWAP(uint64_t, __builtin_bswap64); break;
     }
     return to;
+}
+
+// The tensor of a row at `at`, whose file has these fields: without a copy where that can be.
+// SB_FAULT_TOO_LARGE: there is no memory.
+int32_t sb_npy_open(SbCall *call, const SbType *type, const char *at, const uint32_t *fields,
+                    SbList *out);
+
+int32_t sb_npy_open(SbCall *call, const SbType *type, const char *at, const uint32_t *fields,
+                    SbList *out) {
+    int64_t sizes[SB_RANK_MAX], count = fields[NPY_FIELD_WIDTH] / type->elem->size;
+    const void *elements = sb_npy_elements(call, at, count, type->elem->kind,
+                                           (int32_t)fields[NPY_FIELD_BIG]);
+    if (!elements) return SB_FAULT_TOO_LARGE;
+    *out = (SbList){(void *)elements, count};
+    if (sb_lead_bytes(type) == 0) return SB_OK;
+    for (uint32_t i = 0; i < type->rank; i++) sizes[i] = fields[NPY_FIELD_SHAPE + i];
+    char *to = sb_tensor_room(call, type, sizes, out);
+    if (!to) return SB_FAULT_TOO_LARGE;
+    memcpy(to, elements, fields[NPY_FIELD_WIDTH]);
+    return SB_OK;
 }
 
 static_assert(SB_BOOL == 0 && SB_I64 == 4 && SB_U64 == 8 && SB_F16 == 9 && SB_F32 == 11 &&

@@ -65,7 +65,11 @@ static JsonFault value(FileRows *rows, uint32_t, Value *out) {
     Value *items = arena_new_array(rows->job->arena, Value, count);
     for (size_t i = 0; i < count; i++)
         items[i] = value_at(header->row.type, header->big, at + i * size);
-    *out = header->row.rank ? (Value){.items = items, .item_count = (uint32_t)count} : items[0];
+    *out = header->row.rank ? (Value){.items = items, .item_count = (uint32_t)count,
+                                      .sizes = type_open_count(rows->op->columns[0].type)
+                                                   ? header->row.shape
+                                                   : nullptr}
+                            : items[0];
     return (JsonFault){0};
 }
 
