@@ -119,11 +119,14 @@ class Expressions(lambdas.Lambdas):
         if depth <= 0:
             return self.leaf(kind)
         ways = [self.leaf, self.branch, self.handled, self.call]
+        if kinds.is_named(kind):
+            ways = [self.leaf, self.branch] + [self.named] * 4
         if kinds.is_tensor(kind):
             ways += [self.elements] * 5 + [self.moved] * 4
         if kinds.is_scalar(kind):
             ways += self.scalar_ways(kind)
             ways += [self.reduced] * 2 if self.tensors(lambda k: True) else []
+            ways += [self.measured] * 3 if self.measures(kind) else []
         elif kind[0] == "list" and kind[1] == "str" and not kind[2]:
             ways.append(lambda k, d: f"split({self.of('str', d)}, {kinds.quote(self.pick(' ,a'))})")
         if not kinds.is_scalar(kind) and kind[0] == "list" and self.level < LAMBDAS_MAX:
@@ -167,6 +170,57 @@ class Expressions(lambdas.Lambdas):
         found = [f"{n}.{f}" for n, k, q in self.columns if not kinds.is_scalar(k) and k[0] == "struct" and not q
                  for f, inner, null in k[1] if inner == kind and not null]
         return self.pick(found) if found else None
+
+    # ---- tensors of open dimensions ------------------------------------------------------------
+
+    def open_tensors(self, fits):
+        return [(n, k) for n, k, q in self.columns if kinds.is_named(k) and not q and fits(k)]
+
+    def named(self, kind, depth):
+        """A tensor of that element and number of dimensions, made of columns by operators and functions."""
+        elem, rank = kind[1], len(kind[2])
+        found = [n for n, _ in self.open_tensors(lambda k: k[1] == elem and len(k[2]) == rank)]
+        others = [n for n, _ in self.open_tensors(lambda k: k[1] == elem and len(k[2]) != rank)]
+        if not found and not others:
+            return self.leaf(kind)
+        if not found or others and self.chance(0.3):
+            other, part = self.pick(others), self.pick((1, 2, 3))
+            return self.pick((f"reshape({other}, {', '.join(['-1', *['1'] * (rank - 1)])})",
+                              f"reshape({other}, {', '.join(['1'] * (rank - 1) + [f'size({other})'])})",
+                              f"reshape({other}, {', '.join(['-1', *[str(part)] * (rank - 1)])})"))
+        x, y, one = self.pick(found), self.pick(found), kinds.literal(self.random, elem)
+        axis = self.random.randrange(rank)
+        ways = [f"choose({x} > {y}, {x}, {one})", f"concat({x}, {y}, {axis})", f"pad({x}, 1, {axis}, {one}, {axis})",
+                f"gather({x}, [0, 0, {self.pick((0, 0, 1))}], {axis})", f"slice({x}, {self.pick((0, 0, 1))}, {self.pick((1, 1, 2))}, {axis})",
+                f"(if {self.of('bool', depth)} then {x} else {y})", f"choose(slice({x}, 0, 1, {axis}) == {y}, {y}, {x})"]
+        if elem in kinds.FLOATS:
+            ways += [f"({x} {self.pick('+-*/')} {y})", f"({x} - mean({y}))", f"softmax({x}, {axis})", f"({x} * {one} + {y})",
+                     f"normalise({x}, {one}, {kinds.literal(self.random, elem)})"]
+        elif elem == "i64":
+            ways += [f"({x} {self.pick(('+', '-', '*', '//', '%'))} {y})"] * 3
+        if rank == 2:
+            ways += [f"transpose({x})", f"transpose({x}) + {elem}({y})" if elem in kinds.FLOATS else f"transpose({y})"]
+        return self.pick(ways)
+
+    def measures(self, kind):
+        """Columns that `measured` makes a number of that kind of."""
+        return self.open_tensors(lambda k: k[1] == kind or kind == "i64" or kind == "bool")
+
+    def measured(self, kind, depth):
+        """A size of a tensor of open dimensions, or what a reduction makes of one."""
+        found = self.measures(kind)
+        x, of = self.pick(found)
+        same = [n for n, k in found if k[1] == of[1] and len(k[2]) == len(of[2])]
+        y, axis, places = self.pick(same), self.random.randrange(len(of[2])), ", ".join("0" for _ in of[2])
+        if kind == "bool":
+            return self.pick((f"any({x} > {y})", f"all({x} == {x})", f"(size({x}) > size({y}, 0))"))
+        ways = [f"max({x})", f"min({x} - {y})" if of[1] in kinds.FLOATS else f"min({x})", f"{x}{''.join('[0]' for _ in of[2])}"]
+        if kind == "i64":
+            ways = [f"size({x})", f"size({x}, {axis})", f"argmax({x})", f"argmin(flatten({x}))"]
+            ways += [f"sum({x})", f"sum(sum({x}, {axis}))"] if of[1] in ("i64", "i32") else []
+        if kind in kinds.FLOATS and of[1] == kind:
+            ways += [f"sum({x})", f"mean({x})", f"sum(softmax({x}))", f"sum({x} * {y})", f"prod({x})", f"max(mean({x}, {axis}))" if len(of[2]) > 1 else f"dot({x}, {y})"]
+        return self.pick(ways)
 
     # ---- tensors -------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """kinds.py: the types of generated pipelines: their spelling, literals and data, good and hostile.
 
 A scalar is its name as written; a list is ("list", element, may_be_null), a struct
-("struct", ((name, kind, may_be_null), ...)), a map ("map", value, may_be_null), a tensor ("tensor", element, shape).
+("struct", ((name, kind, may_be_null), ...)), a map ("map", value, may_be_null), a tensor ("tensor", element, shape),
+one of open dimensions ("named", element, shape), whose shape has names and numbers.
 """
 import base64
 import json
@@ -16,6 +17,8 @@ DECIMALS = ("decimal(5,2)", "decimal(15,2)", "decimal(18,6)", "decimal(38,0)", "
 TIMESTAMPS = ("timestamp[s]", "timestamp[ms]", "timestamp", "timestamp[ns]")
 ELEMENTS = ("f32", "f32", "f64", "f16", "bf16", "i32", "i64", "u8", "bool", *INTEGERS)
 SHAPES = ((3,), (2, 3), (3,), (1, 3), (2, 1), (2, 2, 3), (20,), (67,))
+NAMED = (("n",), ("n",), ("k",), ("h", "w"), ("h", 3), (2, "n"), ("n", "n"), ("h", 1, "w"), ("_", "_"))
+NAMED_ELEMENTS = ("f32", "f64", "i64", "u8", "i32")
 TIMES = ("date", "duration", *TIMESTAMPS)
 SCALARS = ("bool", *INTEGERS, *FLOATS, *DECIMALS, "str", "bytes", *TIMES)
 COMMON = ("i64", "i64", "f64", "f64", "str", "str", "str", "bool", "date", "timestamp", "i32",
@@ -40,7 +43,7 @@ def spelling(kind, nullable=False):
         text = f"[{spelling(kind[1], kind[2])}]"
     elif kind[0] == "map":
         text = f"{{str: {spelling(kind[1], kind[2])}}}"
-    elif kind[0] == "tensor":
+    elif kind[0] in ("tensor", "named"):
         text = f"{kind[1]}[{', '.join(map(str, kind[2]))}]"
     else:
         text = "{" + ", ".join(f"{n}: {spelling(k, q)}" for n, k, q in kind[1]) + "}"
@@ -55,9 +58,23 @@ def is_tensor(kind):
     return kind[0] == "tensor"
 
 
+def is_named(kind):
+    return kind[0] == "named"
+
+
+def sized(random, shape):
+    """The shape with a size for each name."""
+    sizes = {}
+    for name in shape:
+        size = random.choice((1, 1, 2, 2, 3, 3, 3, 4, 5, 33)) if len(shape) == 1 else random.choice((1, 2, 2, 3, 3, 4))
+        if not isinstance(name, int):
+            sizes.setdefault(name, size)
+    return tuple(sizes.get(name, name) for name in shape)
+
+
 def holds_tensor(kind):
     """It is a tensor, or has one in it."""
-    return is_tensor(kind) or kind[0] in ("list", "map") and holds_tensor(kind[1]) or \
+    return is_tensor(kind) or is_named(kind) or kind[0] in ("list", "map") and holds_tensor(kind[1]) or \
         kind[0] == "struct" and any(holds_tensor(field[1]) for field in kind[1])
 
 
@@ -88,6 +105,8 @@ def nested(random, depth=2):
         return ("struct", fields)
     if roll < 0.28:
         return tensor(random)
+    if roll < 0.32:
+        return ("named", random.choice(NAMED_ELEMENTS), random.choice(NAMED))
     if depth and roll < 0.35:
         return ("map", nested(random, depth - 1), random.random() < 0.3)
     return "json" if roll < 0.38 else scalar(random)
@@ -246,6 +265,11 @@ def json_of(random, kind, hostile=False):
             items = [f"{json.dumps(key, ensure_ascii=random.random() < 0.3)}:{json_or_null(random, kind[1], kind[2], hostile)}"
                      for key in map_keys(random, hostile)]
             return "{" + random.choice((",", " , ")).join(items) + random.choice(("}", " }"))
+        if is_named(kind):
+            shape = sized(random, kind[2])
+            if hostile and random.random() < 0.1:
+                shape = tuple(n + random.choice((-1, 0, 1)) for n in shape)
+            return in_shape(shape, lambda: json_of(random, kind[1], hostile), random.choice((",", " , ")))
         if is_tensor(kind):
             shape = tuple(n + random.choice((-1, 1)) if hostile and random.random() < 0.1 else n for n in kind[2])
             return in_shape(shape, lambda: json_of(random, kind[1], hostile), random.choice((",", " , ")))
@@ -290,6 +314,8 @@ def literal(random, kind):
         if kind[0] == "map":
             items = [f"{{key: {key}, value: {valued(random, kind)}}}" for key in random.sample(("\"a\"", "\"b\"", "\"é x\""), 2)]
             return f"map_of([{', '.join(items)}])"
+        if is_named(kind):
+            return in_shape(sized(random, kind[2]), lambda: literal(random, kind[1]), ", ")
         if is_tensor(kind):
             return in_shape(kind[2], lambda: literal(random, kind[1]), ", ")
         return "{" + ", ".join(f"{n}: {literal(random, k)}" for n, k, _ in kind[1]) + "}"
