@@ -2,44 +2,26 @@
 //
 // Nodes are few: reductions, and what moves elements. Means, softmax and products of matrices are
 // made of these and of operators on elements.
-#include "frontend/checker.h"
+#include "frontend/tensor_calls.h"
 
 #include <string.h>
-
-typedef struct TensorCall {
-    Checker         *checker;
-    Scope           *scope;
-    TensorFnId       id;
-    const TensorFn  *fn;
-    const Arguments *args;
-    const Type     **types;  // Of the arguments; of what is written out once it is known.
-    Span             span;
-} TensorCall;
 
 typedef Value (*TensorRule)(const TensorCall *call);
 
 // ---- reports ------------------------------------------------------------------------------------
 
-static Value no_value(const TensorCall *call) { return error_value(call->checker); }
-
-static Span span_of(const TensorCall *call, uint32_t i) { return call->args->exprs[i]->span; }
-
-static const char *say(const TensorCall *call, const Type *type) {
-    return type_say(call->checker, type);
-}
-
 // Argument `i` is not what the function takes: `wants` says what that is.
-static Value bad_argument(const TensorCall *call, uint32_t i, const char *wants, const char *fix) {
+Value tensor_bad_argument(const TensorCall *call, uint32_t i, const char *wants, const char *fix) {
     Checker *checker = call->checker;
     const Type *type = call->types[i];
     bool number = call->args->flexible[i];
-    Text found = number ? source_text(checker, span_of(call, i)) : text_of(say(call, type));
-    Diag *diag = report(checker, DIAG_TENSOR_ARGUMENT, span_of(call, i),
+    Text found = number ? source_text(checker, tensor_span(call, i)) : text_of(tensor_say(call, type));
+    Diag *diag = report(checker, DIAG_TENSOR_ARGUMENT, tensor_span(call, i),
                         "'%s' takes %s here, not %.*s", call->fn->name, wants, TEXT_ARG(found));
-    report_label(checker, diag, span_of(call, i), "%s", say(call, type));
+    report_label(checker, diag, tensor_span(call, i), "%s", tensor_say(call, type));
     report_note(checker, diag, "%s", call->fn->signature);
     report_fix(checker, diag, "%s", fix);
-    return no_value(call);
+    return tensor_no_value(call);
 }
 
 // The shapes of arguments `a` and `b` do not go together.
@@ -48,31 +30,27 @@ static Value bad_shapes(const TensorCall *call, uint32_t a, uint32_t b, const ch
     Checker *checker = call->checker;
     const Type *x = call->types[a], *y = call->types[b];
     Diag *diag = report(checker, DIAG_TENSOR_FIT, call->span, "'%s' does not take %s and %s",
-                        call->fn->name, say(call, x), say(call, y));
-    report_label(checker, diag, span_of(call, a), "%s", say(call, x));
-    report_label(checker, diag, span_of(call, b), "%s", say(call, y));
+                        call->fn->name, tensor_say(call, x), tensor_say(call, y));
+    report_label(checker, diag, tensor_span(call, a), "%s", tensor_say(call, x));
+    report_label(checker, diag, tensor_span(call, b), "%s", tensor_say(call, y));
     report_note(checker, diag, "%s", why);
     report_fix(checker, diag, "%s", fix);
-    return no_value(call);
+    return tensor_no_value(call);
 }
 
-static Value too_large(const TensorCall *call, const Type *x) {
+Value tensor_too_large(const TensorCall *call, const Type *x) {
     Diag *diag = report(call->checker, DIAG_TENSOR_TYPE, call->span,
                         "the result has more elements or dimensions than a tensor may");
-    report_label(call->checker, diag, span_of(call, 0), "%s", say(call, x));
+    report_label(call->checker, diag, tensor_span(call, 0), "%s", tensor_say(call, x));
     report_fix(call->checker, diag, "take smaller parts, a row each");
-    return no_value(call);
+    return tensor_no_value(call);
 }
 
 // ---- arguments ----------------------------------------------------------------------------------
 
-static const Type *kind_of(const TensorCall *call, TypeKind kind) {
-    return kind_type(call->checker, kind);
-}
-
 // A tensor that is not null, or what is written out as one with elements as those of `like`.
 // False: reported.
-static bool tensor_at(const TensorCall *call, uint32_t i, const Type *like, TensorOperand *out) {
+bool tensor_at(const TensorCall *call, uint32_t i, const Type *like, TensorOperand *out) {
     Value value = call->args->values[i];
     const AstExpr *expr = call->args->exprs[i];
     if (like && expr->kind == AST_LIST)
@@ -83,38 +61,39 @@ static bool tensor_at(const TensorCall *call, uint32_t i, const Type *like, Tens
         *out = tensor_operand(call->checker, value, expr->span);
         return !is_error(out->type);
     }
-    bad_argument(call, i, "a tensor",
+    tensor_bad_argument(call, i, "a tensor",
                  "give a tensor, or say the type of a list: derive t: f32[3] = [1, 2, 3]");
     return false;
 }
 
 // A constant integer. False: reported.
-static bool whole_at(const TensorCall *call, uint32_t i, int64_t *out) {
+bool tensor_whole_at(const TensorCall *call, uint32_t i, int64_t *out) {
     Checker *checker = call->checker;
     Value value = call->args->values[i];
     Const constant;
     if (!type_is_integer(value.type)) {
-        bad_argument(call, i, "a constant integer", "write an integer");
+        tensor_bad_argument(call, i, "a constant integer", "write an integer");
         return false;
     }
     if (const_of(checker, value.id, &constant) && !constant.is_null) {
         *out = constant.i;
         return true;
     }
-    Diag *diag = report(checker, DIAG_NOT_CONSTANT, span_of(call, i),
+    Diag *diag = report(checker, DIAG_NOT_CONSTANT, tensor_span(call, i),
                         "this argument must be a constant");
-    report_label(checker, diag, span_of(call, i), "known only while the job runs");
+    report_label(checker, diag, tensor_span(call, i), "known only while the job runs");
     report_fix(checker, diag, "write it out: shapes are known before a row is read");
     return false;
 }
 
 static bool bad_axis(const TensorCall *call, uint32_t i, const Type *x, int64_t rank) {
     Checker *checker = call->checker;
-    Diag *diag = report(checker, DIAG_TENSOR_AXIS, span_of(call, i), "there is no such dimension");
-    report_label(checker, diag, span_of(call, 0), "%s", say(call, x));
-    if (rank == 1) report_label(checker, diag, span_of(call, i), "0 or -1");
+    Diag *diag = report(checker, DIAG_TENSOR_AXIS, tensor_span(call, i),
+                        "there is no such dimension");
+    report_label(checker, diag, tensor_span(call, 0), "%s", tensor_say(call, x));
+    if (rank == 1) report_label(checker, diag, tensor_span(call, i), "0 or -1");
     else
-        report_label(checker, diag, span_of(call, i), "0 to %lld, or -1 to -%lld",
+        report_label(checker, diag, tensor_span(call, i), "0 to %lld, or -1 to -%lld",
                      (long long)rank - 1, (long long)rank);
     report_fix(checker, diag, "count dimensions from 0, or from the last one at -1");
     return false;
@@ -126,7 +105,7 @@ static bool axis_at(const TensorCall *call, uint32_t i, const Type *x, int64_t r
                     uint32_t *axis) {
     int64_t value;
     if (i >= call->args->count) return true;
-    if (!whole_at(call, i, &value)) return false;
+    if (!tensor_whole_at(call, i, &value)) return false;
     if (value < -rank || value >= rank) return bad_axis(call, i, x, rank);
     *axis = (uint32_t)(value < 0 ? value + rank : value);
     return true;
@@ -134,16 +113,14 @@ static bool axis_at(const TensorCall *call, uint32_t i, const Type *x, int64_t r
 
 // ---- nodes --------------------------------------------------------------------------------------
 
-static Value whole(const TensorCall *call, int64_t value) {
-    return const_value(call->checker, kind_of(call, TYPE_I64), (Const){.i = value}, call->span);
+Value tensor_number_of(const TensorCall *call, int64_t value) {
+    return const_value(call->checker, tensor_kind(call, TYPE_I64), (Const){.i = value}, call->span);
 }
 
-static Value reshaped(const TensorCall *call, Value x, const uint32_t *shape, uint32_t rank) {
+Value tensor_reshaped(const TensorCall *call, Value x, const uint32_t *shape, uint32_t rank) {
     const Type *type = type_tensor(call->checker->types, x.type->elem, shape, rank);
     return type == x.type ? x : node1(call->checker, EXPR_RESHAPE, type, call->span, x);
 }
-
-static bool is_open(const Type *type) { return type_open_count(type) > 0; }
 
 // May two dimensions be of one size?
 static bool may_equal(uint32_t a, uint32_t b) {
@@ -152,8 +129,8 @@ static bool may_equal(uint32_t a, uint32_t b) {
 
 static Value flat(const TensorCall *call, Value x) {
     if (x.type->rank == 1) return x;
-    if (is_open(x.type)) return reshaped(call, x, &(uint32_t){DIMENSION_ANY}, 1);
-    return reshaped(call, x, &(uint32_t){(uint32_t)type_elements(x.type)}, 1);
+    if (tensor_is_open(x.type)) return tensor_reshaped(call, x, &(uint32_t){DIMENSION_ANY}, 1);
+    return tensor_reshaped(call, x, &(uint32_t){(uint32_t)type_elements(x.type)}, 1);
 }
 
 // With a dimension of 1 before `axis`.
@@ -163,14 +140,14 @@ static Value with_dimension(const TensorCall *call, Value x, uint32_t axis) {
         if (i == axis) shape[rank++] = 1;
         if (i < x.type->rank) shape[rank++] = x.type->shape[i];
     }
-    return reshaped(call, x, shape, rank);
+    return tensor_reshaped(call, x, shape, rank);
 }
 
 static Value reduced(const TensorCall *call, ExprOp op, Value x, const Type *elem, uint32_t axis) {
     const Type *type = type_without_axis(call->checker->types, x.type, axis);
     if (type->kind == TYPE_TENSOR) type = type_tensor_like(call->checker->types, elem, type);
     else type = elem;
-    return node2(call->checker, op, type, call->span, x, whole(call, axis));
+    return node2(call->checker, op, type, call->span, x, tensor_number_of(call, axis));
 }
 
 // Reduced, with 1 in that dimension: what broadcasts to the shape of `x`.
@@ -181,7 +158,7 @@ static Value reduced_beside(const TensorCall *call, ExprOp op, Value x, uint32_t
 
 // An operator on elements of the result's shape and element type. `y` has sizes of `x`, or 1.
 static Value on_elements(const TensorCall *call, ExprOp op, Value x, Value y) {
-    Expr payload = {.op = op, .type = x.type, .span = call->span, .fits = is_open(x.type)};
+    Expr payload = {.op = op, .type = x.type, .span = call->span, .fits = tensor_is_open(x.type)};
     ExprId ids[] = {x.id, y.id};
     return (Value){graph_expr(call->checker->graph, payload, ids, 2), x.type};
 }
@@ -190,7 +167,7 @@ static Value on_elements(const TensorCall *call, ExprOp op, Value x, Value y) {
 static Value on_parts(const TensorCall *call, ExprOp op, Value x, Value y) {
     TensorOperand sides[] = {{x, x.type, call->span}, {y, y.type, call->span}};
     const Type *shape = tensor_common_shape(call->checker, sides, 2);
-    if (!shape) return no_value(call);
+    if (!shape) return tensor_no_value(call);
     const Type *type = type_tensor_like(call->checker->types, x.type->elem, shape);
     return node2(call->checker, op, type, call->span, x, y);
 }
@@ -198,9 +175,9 @@ static Value on_parts(const TensorCall *call, ExprOp op, Value x, Value y) {
 // How many parts a dimension has, as i64: a constant, if the type says so.
 static Value parts_in(const TensorCall *call, Value x, uint32_t axis) {
     uint32_t size = x.type->shape[axis];
-    if (!dimension_is_open(size)) return whole(call, size);
-    return node2(call->checker, EXPR_SIZE, kind_of(call, TYPE_I64), call->span, x,
-                 whole(call, axis));
+    if (!dimension_is_open(size)) return tensor_number_of(call, size);
+    return node2(call->checker, EXPR_SIZE, tensor_kind(call, TYPE_I64), call->span, x,
+                 tensor_number_of(call, axis));
 }
 
 // A function of f16 or bf16 is one of f32, whose result is rounded.
@@ -214,7 +191,7 @@ static Value widened(const TensorCall *call, const TensorOperand *x) {
 
 // A cast that cannot fault.
 static Value cast_proven(const TensorCall *call, Value x, TypeKind kind) {
-    const Type *elem = kind_of(call, kind);
+    const Type *elem = tensor_kind(call, kind);
     if (type_element(x.type) == elem) return x;
     const Type *type = type_tensor_like(call->checker->types, elem, x.type);
     Expr payload = {.op = EXPR_CAST, .type = type, .span = call->span, .proven = true};
@@ -237,7 +214,7 @@ static bool reduction_arguments(const TensorCall *call, TensorOperand *x, uint32
 
 static const Type *sum_type(const TensorCall *call, const Type *elem) {
     if (!type_is_integer(elem)) return elem;
-    return kind_of(call, type_is_signed(elem) ? TYPE_I64 : TYPE_U64);
+    return tensor_kind(call, type_is_signed(elem) ? TYPE_I64 : TYPE_U64);
 }
 
 static Value check_reduction(const TensorCall *call) {
@@ -250,20 +227,21 @@ static Value check_reduction(const TensorCall *call) {
     TensorOperand x;
     uint32_t axis;
     ExprOp op = ops[call->id];
-    if (!reduction_arguments(call, &x, &axis)) return no_value(call);
+    if (!reduction_arguments(call, &x, &axis)) return tensor_no_value(call);
     const Type *elem = x.type->elem, *result = elem;
     bool bools = op == EXPR_REDUCE_ANY || op == EXPR_REDUCE_ALL;
     if (bools && elem->kind != TYPE_BOOL)
-        return bad_argument(call, 0, "a tensor of bool", "compare: any(x != 0)");
+        return tensor_bad_argument(call, 0, "a tensor of bool", "compare: any(x != 0)");
     if (op == EXPR_REDUCE_SUM && elem->kind == TYPE_BOOL)
-        return bad_argument(call, 0, "a tensor of numbers", "count what is true: sum(i64(x))");
+        return tensor_bad_argument(call, 0, "a tensor of numbers",
+                                   "count what is true: sum(i64(x))");
     if (op == EXPR_REDUCE_PROD && !type_is_float(elem))
-        return bad_argument(call, 0, "a tensor of floats", "convert it: prod(f64(x))");
+        return tensor_bad_argument(call, 0, "a tensor of floats", "convert it: prod(f64(x))");
     bool places = op == EXPR_REDUCE_ARGMIN || op == EXPR_REDUCE_ARGMAX;
     Value value = widened(call, &x);
     if (type_is_half(elem)) result = value.type->elem;
     if (op == EXPR_REDUCE_SUM) result = sum_type(call, result);
-    if (places) result = kind_of(call, TYPE_I64);
+    if (places) result = tensor_kind(call, TYPE_I64);
     value = reduced(call, op, value, result, axis);
     return places ? value : rounded(call, value, elem);
 }
@@ -271,16 +249,16 @@ static Value check_reduction(const TensorCall *call) {
 static Value check_mean(const TensorCall *call) {
     TensorOperand x;
     uint32_t axis;
-    if (!reduction_arguments(call, &x, &axis)) return no_value(call);
+    if (!reduction_arguments(call, &x, &axis)) return tensor_no_value(call);
     if (x.type->elem->kind == TYPE_BOOL)
-        return bad_argument(call, 0, "a tensor of numbers", "convert it: mean(i64(x))");
+        return tensor_bad_argument(call, 0, "a tensor of numbers", "convert it: mean(i64(x))");
     bool whole = type_is_integer(x.type->elem);
     Value value = whole ? tensor_as_f64(call->checker, &x) : widened(call, &x);
     const Type *elem = value.type->elem;
     Value sum = reduced(call, EXPR_REDUCE_SUM, value, elem, axis);
     Value number = parts_in(call, value, axis);
     if (dimension_is_open(value.type->shape[axis])) {
-        number = node1(call->checker, EXPR_TO_F64, kind_of(call, TYPE_F64), call->span, number);
+        number = node1(call->checker, EXPR_TO_F64, tensor_kind(call, TYPE_F64), call->span, number);
         if (elem->kind == TYPE_F32)
             number = node1(call->checker, EXPR_ROUND, elem, call->span, number);
     } else {
@@ -297,118 +275,37 @@ static Value check_transpose(const TensorCall *call) {
     TensorOperand x;
     uint32_t order[TENSOR_RANK_MAX], seen = 0;
     ExprId ids[TENSOR_RANK_MAX + 1];
-    if (!tensor_at(call, 0, nullptr, &x)) return no_value(call);
+    if (!tensor_at(call, 0, nullptr, &x)) return tensor_no_value(call);
     uint32_t rank = x.type->rank, given = call->args->count - 1;
     if (given && given != rank) {
         Diag *diag = report(call->checker, DIAG_TENSOR_AXIS, call->span,
                             "'transpose' names each dimension once: %u, not %u", rank, given);
-        report_label(call->checker, diag, span_of(call, 0), "%s", say(call, x.type));
+        report_label(call->checker, diag, tensor_span(call, 0), "%s", tensor_say(call, x.type));
         report_fix(call->checker, diag, "name all dimensions, or none to turn them round");
-        return no_value(call);
+        return tensor_no_value(call);
     }
     for (uint32_t i = 0; i < rank; i++) {
         order[i] = rank - 1 - i;
-        if (given && !axis_at(call, i + 1, x.type, rank, &order[i])) return no_value(call);
+        if (given && !axis_at(call, i + 1, x.type, rank, &order[i])) return tensor_no_value(call);
         if (seen >> order[i] & 1) {
-            Diag *diag = report(call->checker, DIAG_TENSOR_AXIS, span_of(call, i + 1),
+            Diag *diag = report(call->checker, DIAG_TENSOR_AXIS, tensor_span(call, i + 1),
                                 "dimension %u is named twice", order[i]);
-            report_label(call->checker, diag, span_of(call, 0), "%s", say(call, x.type));
-            report_label(call->checker, diag, span_of(call, i + 1), "again");
+            report_label(call->checker, diag, tensor_span(call, 0), "%s", tensor_say(call, x.type));
+            report_label(call->checker, diag, tensor_span(call, i + 1), "again");
             report_fix(call->checker, diag, "name each dimension once");
-            return no_value(call);
+            return tensor_no_value(call);
         }
         seen |= 1u << order[i];
-        ids[i + 1] = whole(call, order[i]).id;
+        ids[i + 1] = tensor_number_of(call, order[i]).id;
     }
     ids[0] = x.value.id;
     const Type *type = type_permuted(call->checker->types, x.type, order);
     return node(call->checker, EXPR_PERMUTE, type, call->span, ids, rank + 1);
 }
 
-static Value bad_size(const TensorCall *call, const Type *x) {
-    Diag *diag = report(call->checker, DIAG_TENSOR_FIT, call->span,
-                        "the new shape has not as many elements as %s", say(call, x));
-    report_label(call->checker, diag, span_of(call, 0), "%s, %llu elements", say(call, x),
-                 (unsigned long long)type_elements(x));
-    report_fix(call->checker, diag, "give sizes whose product is that, or -1 for one of them");
-    return no_value(call);
-}
-
-// The size that argument `i` computes, if it is no constant.
-static bool computed_size(const TensorCall *call, uint32_t i, Value *size) {
-    Value value = call->args->values[i];
-    const Type *i64 = kind_of(call, TYPE_I64);
-    Const constant;
-    if (!type_is_integer(value.type) || const_of(call->checker, value.id, &constant)) return false;
-    if (!type_holds(i64, value.type)) return false;
-    *size = coerce(call->checker, value, i64, span_of(call, i));
-    return true;
-}
-
-// The name of the dimension whose size the value is, or `_`.
-static uint32_t name_of_size(const TensorCall *call, Value size) {
-    const Graph *graph = call->checker->graph;
-    const Expr *x = graph_at(graph, size.id);
-    if (x->op != EXPR_SIZE) return DIMENSION_ANY;
-    return graph_at(graph, x->args[0])->type->shape[graph_axis(graph, x, 1)];
-}
-
-// Sizes that are computed, or of a tensor whose own are open: they are judged while the job runs.
-static Value reshape_open(const TensorCall *call, const TensorOperand *x) {
-    Checker *checker = call->checker;
-    uint32_t shape[TENSOR_RANK_MAX], rank = call->args->count - 1, count = 1, rests = 0;
-    ExprId ids[TENSOR_RANK_MAX + 1] = {x->value.id};
-    for (uint32_t i = 0; i < rank; i++) {
-        int64_t number;
-        Value size;
-        if (computed_size(call, i + 1, &size)) {
-            shape[i] = name_of_size(call, size);
-            ids[count++] = size.id;
-            continue;
-        }
-        if (!whole_at(call, i + 1, &number)) return no_value(call);
-        rests += number == -1;
-        if (rests > 1 || (number != -1 && (number < 1 || number > TENSOR_BYTES_MAX)))
-            return bad_argument(call, i + 1, "a size from 1 on, or -1 once",
-                                "give sizes, or -1 for one of them");
-        shape[i] = number == -1 ? DIMENSION_ANY : (uint32_t)number;
-        if (number == -1) ids[count++] = whole(call, number).id;
-    }
-    if (!type_shape_fits(x->type->elem, shape, rank)) return too_large(call, x->type);
-    const Type *type = type_tensor(checker->types, x->type->elem, shape, rank);
-    if (count == 2 && rests) count = 1;  // What is left follows from the elements.
-    return node(checker, EXPR_RESHAPE, type, call->span, ids, count);
-}
-
-static Value check_reshape(const TensorCall *call) {
-    TensorOperand x;
-    uint32_t shape[TENSOR_RANK_MAX], rank = call->args->count - 1, open = UINT32_MAX;
-    uint64_t known = 1;
-    if (!tensor_at(call, 0, nullptr, &x)) return no_value(call);
-    bool later = is_open(x.type);
-    Value size;
-    for (uint32_t i = 0; i < rank; i++) later |= computed_size(call, i + 1, &size);
-    if (later) return reshape_open(call, &x);
-    uint64_t all = type_elements(x.type);
-    for (uint32_t i = 0; i < rank; i++) {
-        int64_t size;
-        if (!whole_at(call, i + 1, &size)) return no_value(call);
-        bool rest = size == -1 && open == UINT32_MAX;
-        if (rest) open = i;
-        if (!rest && (size < 1 || size > TENSOR_BYTES_MAX)) return bad_size(call, x.type);
-        shape[i] = rest ? 1 : (uint32_t)size;
-        known *= shape[i];
-        if (known > all) return bad_size(call, x.type);
-    }
-    if (open != UINT32_MAX) shape[open] = (uint32_t)(all / known);
-    if (open != UINT32_MAX) known *= all / known;
-    if (known != all) return bad_size(call, x.type);
-    return reshaped(call, x.value, shape, rank);
-}
-
 static Value check_flatten(const TensorCall *call) {
     TensorOperand x;
-    return tensor_at(call, 0, nullptr, &x) ? flat(call, x.value) : no_value(call);
+    return tensor_at(call, 0, nullptr, &x) ? flat(call, x.value) : tensor_no_value(call);
 }
 
 static Value check_slice(const TensorCall *call) {
@@ -416,19 +313,19 @@ static Value check_slice(const TensorCall *call) {
     uint32_t axis = 0;
     int64_t begin, count;
     if (!tensor_at(call, 0, nullptr, &x) || !axis_at(call, 3, x.type, x.type->rank, &axis) ||
-        !whole_at(call, 1, &begin) || !whole_at(call, 2, &count))
-        return no_value(call);
+        !tensor_whole_at(call, 1, &begin) || !tensor_whole_at(call, 2, &count))
+        return tensor_no_value(call);
     uint32_t parts = x.type->shape[axis];
     int64_t size = dimension_is_open(parts) ? TENSOR_BYTES_MAX : parts;
     if (begin < 0 || count < 1 || begin >= size || count > size - begin) {
         Diag *diag = report(call->checker, DIAG_TENSOR_INDEX, call->span,
-                            "the slice is not inside of %s", say(call, x.type));
-        report_label(call->checker, diag, span_of(call, 0), "%lld parts in dimension %u",
+                            "the slice is not inside of %s", tensor_say(call, x.type));
+        report_label(call->checker, diag, tensor_span(call, 0), "%lld parts in dimension %u",
                      (long long)size, axis);
         report_fix(call->checker, diag, "begin from 0 on, and take 1 part or more");
-        return no_value(call);
+        return tensor_no_value(call);
     }
-    ExprId ids[] = {x.value.id, whole(call, axis).id, whole(call, begin).id};
+    ExprId ids[] = {x.value.id, tensor_number_of(call, axis).id, tensor_number_of(call, begin).id};
     const Type *type = type_resized(call->checker->types, x.type, axis, (uint32_t)count);
     return node(call->checker, EXPR_SLICE, type, call->span, ids, 3);
 }
@@ -465,7 +362,7 @@ static Value appended(const TensorCall *call, const Value *parts, uint32_t count
     uint32_t shape[TENSOR_RANK_MAX];
     const Type *first = parts[0].type;
     bool open = false;
-    ids[0] = whole(call, axis).id;
+    ids[0] = tensor_number_of(call, axis).id;
     for (uint32_t i = 0; i < first->rank; i++) shape[i] = first->shape[i];
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t *own = parts[i].type->shape;
@@ -478,7 +375,7 @@ static Value appended(const TensorCall *call, const Value *parts, uint32_t count
     shape[axis] = size > TENSOR_BYTES_MAX ? TENSOR_BYTES_MAX : (uint32_t)size;
     if (open) shape[axis] = count == 1 ? first->shape[axis] : DIMENSION_ANY;
     if (size > TENSOR_BYTES_MAX || !type_shape_fits(first->elem, shape, first->rank))
-        return too_large(call, first);
+        return tensor_too_large(call, first);
     const Type *type = type_tensor(call->checker->types, first->elem, shape, first->rank);
     return node(call->checker, EXPR_APPEND, type, call->span, ids, count + 1);
 }
@@ -488,7 +385,7 @@ static Value check_concat(const TensorCall *call) {
     Value values[CALL_ARGS_MAX];
     uint32_t count = parts_of(call, parts), axis = 0;
     if (!count || !axis_at(call, count, parts[0].type, parts[0].type->rank, &axis))
-        return no_value(call);
+        return tensor_no_value(call);
     for (uint32_t i = 0; i < count; i++) {
         const Type *first = parts[0].type, *own = parts[i].type;
         bool fits = own->rank == first->rank;
@@ -506,9 +403,10 @@ static Value check_stack(const TensorCall *call) {
     TensorOperand parts[CALL_ARGS_MAX];
     Value values[CALL_ARGS_MAX];
     uint32_t count = parts_of(call, parts), axis = 0;
-    if (!count) return no_value(call);
-    if (parts[0].type->rank == TENSOR_RANK_MAX) return too_large(call, parts[0].type);
-    if (!axis_at(call, count, parts[0].type, parts[0].type->rank + 1, &axis)) return no_value(call);
+    if (!count) return tensor_no_value(call);
+    if (parts[0].type->rank == TENSOR_RANK_MAX) return tensor_too_large(call, parts[0].type);
+    if (!axis_at(call, count, parts[0].type, parts[0].type->rank + 1, &axis))
+        return tensor_no_value(call);
     for (uint32_t i = 0; i < count; i++) {
         if (!type_may_be(parts[i].type, parts[0].type))
             return bad_shapes(call, 0, i, "what is stacked has one shape",
@@ -522,7 +420,7 @@ static Value check_stack(const TensorCall *call) {
 static Value filled(const TensorCall *call, Value like, uint32_t axis, int64_t size,
                     Value value) {
     const Type *type = type_resized(call->checker->types, like.type, axis, (uint32_t)size);
-    if (!is_open(type)) return node1(call->checker, EXPR_EXPAND, type, call->span, value);
+    if (!tensor_is_open(type)) return node1(call->checker, EXPR_EXPAND, type, call->span, value);
     return node2(call->checker, EXPR_EXPAND, type, call->span, value, like);
 }
 
@@ -532,19 +430,19 @@ static Value check_pad(const TensorCall *call) {
     int64_t before, after;
     uint32_t axis = 0, count = 0;
     if (!tensor_at(call, 0, nullptr, &x) || !axis_at(call, 4, x.type, x.type->rank, &axis) ||
-        !whole_at(call, 1, &before) || !whole_at(call, 2, &after))
-        return no_value(call);
+        !tensor_whole_at(call, 1, &before) || !tensor_whole_at(call, 2, &after))
+        return tensor_no_value(call);
     for (uint32_t i = 1; i < 3; i++) {
         int64_t size = i == 1 ? before : after;
         uint32_t shape[TENSOR_RANK_MAX];
-        if (size < 0) return bad_argument(call, i, "0 or more", "cut it with slice(...)");
+        if (size < 0) return tensor_bad_argument(call, i, "0 or more", "cut it with slice(...)");
         memcpy(shape, x.type->shape, sizeof *shape * x.type->rank);
         shape[axis] = size > TENSOR_BYTES_MAX ? TENSOR_BYTES_MAX : (uint32_t)size;
         if (size && !type_shape_fits(x.type->elem, shape, x.type->rank))
-            return too_large(call, x.type);
+            return tensor_too_large(call, x.type);
     }
     Value value = check_as(call->checker, call->scope, call->args->exprs[3], x.type->elem);
-    if (is_error(value.type)) return no_value(call);
+    if (is_error(value.type)) return tensor_no_value(call);
     if (before) parts[count++] = filled(call, x.value, axis, before, value);
     parts[count++] = x.value;
     if (after) parts[count++] = filled(call, x.value, axis, after, value);
@@ -555,29 +453,30 @@ static Value check_gather(const TensorCall *call) {
     Checker *checker = call->checker;
     TensorOperand x, places;
     uint32_t axis = 0;
-    const Type *i64 = kind_of(call, TYPE_I64);
+    const Type *i64 = tensor_kind(call, TYPE_I64);
     const Type *like = type_tensor(checker->types, i64, &(uint32_t){1}, 1);
     if (!tensor_at(call, 0, nullptr, &x) || !tensor_at(call, 1, like, &places) ||
         !axis_at(call, 2, x.type, x.type->rank, &axis))
-        return no_value(call);
+        return tensor_no_value(call);
     if (!type_is_integer(places.type->elem) || !type_holds(i64, places.type->elem))
-        return bad_argument(call, 1, "a tensor of places, i64", "convert it: i64(x)");
+        return tensor_bad_argument(call, 1, "a tensor of places, i64", "convert it: i64(x)");
     Const constant;
     for (uint32_t i = 0; const_of(checker, places.value.id, &constant) && i < constant.item_count;
          i++) {
         if (constant.items[i].i >= 0 && constant.items[i].i < x.type->shape[axis]) continue;
-        Diag *diag = report(checker, DIAG_TENSOR_INDEX, span_of(call, 1),
-                            "%s has no part %lld in dimension %u", say(call, x.type),
+        Diag *diag = report(checker, DIAG_TENSOR_INDEX, tensor_span(call, 1),
+                            "%s has no part %lld in dimension %u", tensor_say(call, x.type),
                             (long long)constant.items[i].i, axis);
         if (dimension_is_open(x.type->shape[axis]))
-            report_label(checker, diag, span_of(call, 1), "negative");
-        else report_label(checker, diag, span_of(call, 1), "0 to %u", x.type->shape[axis] - 1);
+            report_label(checker, diag, tensor_span(call, 1), "negative");
+        else report_label(checker, diag, tensor_span(call, 1), "0 to %u", x.type->shape[axis] - 1);
         report_fix(checker, diag, "count from 0");
-        return no_value(call);
+        return tensor_no_value(call);
     }
     const Type *type = type_gathered(checker->types, x.type, axis, places.type);
-    if (!type) return too_large(call, x.type);
-    ExprId ids[] = {x.value.id, whole(call, axis).id, tensor_widen(checker, &places, i64).id};
+    if (!type) return tensor_too_large(call, x.type);
+    ExprId ids[] = {x.value.id, tensor_number_of(call, axis).id,
+                    tensor_widen(checker, &places, i64).id};
     return node(checker, EXPR_GATHER, type, call->span, ids, 3);
 }
 
@@ -594,15 +493,15 @@ static Value beside(const TensorCall *call, uint32_t i, const Type *elem) {
     if (is_error(operand.type)) return operand.value;
     if (type_is_element(type_element(operand.type)) && type_holds(elem, type_element(operand.type)))
         return tensor_widen(checker, &operand, elem);
-    return bad_argument(call, i, say(call, elem), "convert it");
+    return tensor_bad_argument(call, i, tensor_say(call, elem), "convert it");
 }
 
 static Value check_choose(const TensorCall *call) {
     Checker *checker = call->checker;
     TensorOperand operands[3];
-    if (!tensor_at(call, 0, nullptr, &operands[0])) return no_value(call);
+    if (!tensor_at(call, 0, nullptr, &operands[0])) return tensor_no_value(call);
     if (operands[0].type->elem->kind != TYPE_BOOL)
-        return bad_argument(call, 0, "a tensor of bool", "compare: choose(x > 0, x, 0)");
+        return tensor_bad_argument(call, 0, "a tensor of bool", "compare: choose(x > 0, x, 0)");
     // What is written out follows the other one.
     const Type *elem = nullptr;
     for (uint32_t i = 1; i < 3; i++) {
@@ -613,13 +512,13 @@ static Value check_choose(const TensorCall *call) {
         if (elem && type_is_element(elem)) continue;
         if (i == 2) return bad_shapes(call, 1, 2, "their elements have no common type",
                                       "convert one: f32(x)");
-        return bad_argument(call, i, "numbers or bool", "give a tensor or a number");
+        return tensor_bad_argument(call, i, "numbers or bool", "give a tensor or a number");
     }
     for (uint32_t i = 1; i < 3 && !elem; i++) {
         const Type *own = call->args->values[i].type;
         elem = own->kind == TYPE_LIST ? own->elem : own;
         if (!type_is_element(elem))
-            return bad_argument(call, i, "numbers or bool", "give a tensor or a number");
+            return tensor_bad_argument(call, i, "numbers or bool", "give a tensor or a number");
         const Type *other = call->args->values[3 - i].type;
         if (other->kind == TYPE_F64) elem = other;
     }
@@ -627,13 +526,13 @@ static Value check_choose(const TensorCall *call) {
     for (uint32_t i = 0; i < 3; i++) {
         if (i) {
             Value value = beside(call, i, elem);
-            operands[i] = (TensorOperand){value, value.type, span_of(call, i)};
+            operands[i] = (TensorOperand){value, value.type, tensor_span(call, i)};
         }
-        if (is_error(operands[i].type)) return no_value(call);
+        if (is_error(operands[i].type)) return tensor_no_value(call);
         ids[i] = operands[i].value.id;
     }
     const Type *shape = tensor_common_shape(checker, operands, 3);
-    if (!shape) return no_value(call);
+    if (!shape) return tensor_no_value(call);
     const Type *type = type_tensor_like(checker->types, elem, shape);
     return node(checker, EXPR_CHOOSE, type, call->span, ids, 3);
 }
@@ -642,18 +541,18 @@ static Value check_choose(const TensorCall *call) {
 static Value lifted(const TensorCall *call, const char *name, Value x) {
     size_t count;
     const Decl *decl = declare_find(call->checker->input->decls, text_of(name), &count);
-    if (!count) return no_value(call);
+    if (!count) return tensor_no_value(call);
     Expr payload = {.op = EXPR_CALL, .type = x.type, .span = call->span, .fn = &decl->fn};
     return (Value){graph_expr(call->checker->graph, payload, &x.id, 1), x.type};
 }
 
 static Value check_softmax(const TensorCall *call) {
     TensorOperand x;
-    if (!tensor_at(call, 0, nullptr, &x)) return no_value(call);
+    if (!tensor_at(call, 0, nullptr, &x)) return tensor_no_value(call);
     uint32_t axis = x.type->rank - 1;
-    if (!axis_at(call, 1, x.type, x.type->rank, &axis)) return no_value(call);
+    if (!axis_at(call, 1, x.type, x.type->rank, &axis)) return tensor_no_value(call);
     if (x.type->elem->kind == TYPE_BOOL)
-        return bad_argument(call, 0, "a tensor of numbers", "convert it: softmax(f32(x))");
+        return tensor_bad_argument(call, 0, "a tensor of numbers", "convert it: softmax(f32(x))");
     TypeKind result = x.type->elem->kind == TYPE_F32 ? TYPE_F32 : TYPE_F64;
     Value wide = tensor_as_f64(call->checker, &x);
     Value greatest = reduced_beside(call, EXPR_REDUCE_MAX, wide, axis);
@@ -675,23 +574,23 @@ static Value for_parts(const TensorCall *call, uint32_t i, const Type *x, uint32
         return bad_shapes(call, 0, i, "it has one value for each part of the dimension",
                           "give one value per part, or a single number for all");
     for (uint32_t k = 0; k < x->rank - axis; k++) shape[k] = k ? 1 : value.type->shape[0];
-    return reshaped(call, value, shape, x->rank - axis);
+    return tensor_reshaped(call, value, shape, x->rank - axis);
 }
 
 static Value check_normalise(const TensorCall *call) {
     TensorOperand x;
-    if (!tensor_at(call, 0, nullptr, &x)) return no_value(call);
+    if (!tensor_at(call, 0, nullptr, &x)) return tensor_no_value(call);
     uint32_t axis = x.type->rank - 1;
-    if (!axis_at(call, 3, x.type, x.type->rank, &axis)) return no_value(call);
+    if (!axis_at(call, 3, x.type, x.type->rank, &axis)) return tensor_no_value(call);
     if (x.type->elem->kind == TYPE_BOOL)
-        return bad_argument(call, 0, "a tensor of numbers", "convert it: f32(x)");
+        return tensor_bad_argument(call, 0, "a tensor of numbers", "convert it: f32(x)");
     Value value = widened(call, &x);
     if (type_is_integer(x.type->elem))
         value = type_bits(x.type->elem) <= 16 ? cast_proven(call, x.value, TYPE_F32)
                                               : tensor_as_f64(call->checker, &x);
     Value mean = for_parts(call, 1, value.type, axis);
     Value deviation = for_parts(call, 2, value.type, axis);
-    if (is_error(mean.type) || is_error(deviation.type)) return no_value(call);
+    if (is_error(mean.type) || is_error(deviation.type)) return tensor_no_value(call);
     Value distance = on_parts(call, EXPR_SUB, value, mean);
     return rounded(call, on_parts(call, EXPR_DIV, distance, deviation), x.type->elem);
 }
@@ -702,38 +601,38 @@ static Value counted(const TensorCall *call, uint32_t size) {
     Checker *checker = call->checker;
     Const all = {.items = arena_new_array(checker->arena, Const, size), .item_count = size};
     for (uint32_t i = 0; i < size; i++) all.items[i].i = i;
-    const Type *type = type_tensor(checker->types, kind_of(call, TYPE_I64), &size, 1);
+    const Type *type = type_tensor(checker->types, tensor_kind(call, TYPE_I64), &size, 1);
     return const_value(checker, type, all, call->span);
 }
 
 static Value check_one_hot(const TensorCall *call) {
     Checker *checker = call->checker;
     Value place = call->args->values[0];
-    TensorOperand operand = tensor_operand(checker, place, span_of(call, 0));
-    const Type *i64 = kind_of(call, TYPE_I64), *elem = type_element(operand.type);
+    TensorOperand operand = tensor_operand(checker, place, tensor_span(call, 0));
+    const Type *i64 = tensor_kind(call, TYPE_I64), *elem = type_element(operand.type);
     int64_t size;
-    if (is_error(operand.type)) return no_value(call);
+    if (is_error(operand.type)) return tensor_no_value(call);
     if (!type_is_integer(elem) || !type_holds(i64, elem))
-        return bad_argument(call, 0, "a place, i64", "convert it: i64(x)");
-    if (!whole_at(call, 1, &size)) return no_value(call);
+        return tensor_bad_argument(call, 0, "a place, i64", "convert it: i64(x)");
+    if (!tensor_whole_at(call, 1, &size)) return tensor_no_value(call);
     if (size < 1 || size > ONE_HOT_MAX)
-        return bad_argument(call, 1, "a size from 1 to 65,536", "take fewer places");
+        return tensor_bad_argument(call, 1, "a size from 1 to 65,536", "take fewer places");
     Value places = counted(call, (uint32_t)size), wide = tensor_widen(checker, &operand, i64);
     const Type *shape = places.type;
     if (operand.type->kind != TYPE_TENSOR) {
         wide = node2(checker, EXPR_INDEX, i64, call->span, places, wide);
     } else {
-        ExprId ids[] = {places.id, whole(call, 0).id, wide.id};
-        if (wide.type->rank == TENSOR_RANK_MAX) return too_large(call, wide.type);
+        ExprId ids[] = {places.id, tensor_number_of(call, 0).id, wide.id};
+        if (wide.type->rank == TENSOR_RANK_MAX) return tensor_too_large(call, wide.type);
         wide = node(checker, EXPR_GATHER, wide.type, call->span, ids, 3);
         wide = with_dimension(call, wide, wide.type->rank);
         uint32_t sizes[TENSOR_RANK_MAX];
         memcpy(sizes, wide.type->shape, sizeof *sizes * wide.type->rank);
         sizes[wide.type->rank - 1] = (uint32_t)size;
-        if (!type_shape_fits(i64, sizes, wide.type->rank)) return too_large(call, wide.type);
+        if (!type_shape_fits(i64, sizes, wide.type->rank)) return tensor_too_large(call, wide.type);
         shape = type_tensor(checker->types, i64, sizes, wide.type->rank);
     }
-    const Type *type = type_tensor_like(checker->types, kind_of(call, TYPE_BOOL), shape);
+    const Type *type = type_tensor_like(checker->types, tensor_kind(call, TYPE_BOOL), shape);
     Value hot = node2(checker, EXPR_EQ, type, call->span, wide, places);
     return cast_proven(call, hot, TYPE_U8);
 }
@@ -765,9 +664,9 @@ static bool factors(const TensorCall *call, TensorOperand sides[2], const Type *
 
 // The sum over dimension `axis` of x * y, which broadcast to it, with elements of `elem`.
 static Value product(const TensorCall *call, Value x, Value y, uint32_t axis, const Type *elem) {
-    TensorOperand sides[] = {{x, x.type, span_of(call, 0)}, {y, y.type, span_of(call, 1)}};
+    TensorOperand sides[] = {{x, x.type, tensor_span(call, 0)}, {y, y.type, tensor_span(call, 1)}};
     const Type *shape = tensor_common_shape(call->checker, sides, 2);
-    if (!shape) return no_value(call);
+    if (!shape) return tensor_no_value(call);
     Value all = node2(call->checker, EXPR_MUL, shape, call->span, x, y);
     return rounded(call, reduced(call, EXPR_REDUCE_SUM, all, shape->elem, axis), elem);
 }
@@ -775,7 +674,7 @@ static Value product(const TensorCall *call, Value x, Value y, uint32_t axis, co
 static Value check_dot(const TensorCall *call) {
     TensorOperand sides[2];
     const Type *elem;
-    if (!factors(call, sides, &elem)) return no_value(call);
+    if (!factors(call, sides, &elem)) return tensor_no_value(call);
     if (sides[0].type->rank != 1 || sides[1].type->rank != 1 ||
         !may_equal(sides[0].type->shape[0], sides[1].type->shape[0]))
         return bad_shapes(call, 0, 1, "both have one dimension of the same size",
@@ -786,7 +685,7 @@ static Value check_dot(const TensorCall *call) {
 static Value check_matmul(const TensorCall *call) {
     TensorOperand sides[2];
     const Type *elem;
-    if (!factors(call, sides, &elem)) return no_value(call);
+    if (!factors(call, sides, &elem)) return tensor_no_value(call);
     const Type *x = sides[0].type, *y = sides[1].type;
     bool fits = y->rank <= 2 && may_equal(x->shape[x->rank - 1], y->shape[0]);
     if (!fits)
@@ -794,7 +693,7 @@ static Value check_matmul(const TensorCall *call) {
                           "the last dimension of the first is the first dimension of the second",
                           "transpose or reshape one of them");
     Value left = sides[0].value, right = sides[1].value;
-    if (y->rank == 2 && x->rank == TENSOR_RANK_MAX) return too_large(call, x);
+    if (y->rank == 2 && x->rank == TENSOR_RANK_MAX) return tensor_too_large(call, x);
     if (y->rank == 2) left = with_dimension(call, left, x->rank);
     return product(call, left, right, x->rank - 1, elem);
 }
@@ -804,8 +703,8 @@ static Value check_matmul(const TensorCall *call) {
 static Value check_size(const TensorCall *call) {
     TensorOperand x;
     uint32_t axis = 0;
-    if (!tensor_at(call, 0, nullptr, &x)) return no_value(call);
-    if (!axis_at(call, 1, x.type, x.type->rank, &axis)) return no_value(call);
+    if (!tensor_at(call, 0, nullptr, &x)) return tensor_no_value(call);
+    if (!axis_at(call, 1, x.type, x.type->rank, &axis)) return tensor_no_value(call);
     if (call->args->count == 1) x.value = flat(call, x.value);
     return parts_in(call, x.value, axis);
 }
@@ -819,15 +718,15 @@ static Value check_load(const TensorCall *call) {
     Const path;
     FileTensor loaded = {.wrong = TEXT("cannot be read here")};
     if (call->types[0]->kind != TYPE_STR || !const_of(checker, call->args->values[0].id, &path))
-        return bad_argument(call, 0, "the path of a file, written out",
+        return tensor_bad_argument(call, 0, "the path of a file, written out",
                             "write it in quotes: load(\"weights.npy\")");
     Text name = path_beside(checker, call->span.file, path.text);
     if (!input->load || !input->load(checker->arena, input->types, name, &loaded)) {
-        Diag *diag = report(checker, DIAG_TENSOR_FILE, span_of(call, 0), "'%.*s' %.*s",
+        Diag *diag = report(checker, DIAG_TENSOR_FILE, tensor_span(call, 0), "'%.*s' %.*s",
                             TEXT_ARG(name), TEXT_ARG(loaded.wrong));
-        report_label(checker, diag, span_of(call, 0), "looked for beside the program");
+        report_label(checker, diag, tensor_span(call, 0), "looked for beside the program");
         report_fix(checker, diag, "name a file of numbers, as numpy.save writes it");
-        return no_value(call);
+        return tensor_no_value(call);
     }
     arena_push(checker->arena, program->loaded, program->loaded_count, program->loaded_cap,
                loaded.bytes);

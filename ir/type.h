@@ -161,8 +161,9 @@ const Type *type_gathered(TypeTable *types, const Type *tensor, uint32_t axis, c
 
 // The shape that two shapes broadcast to: they are put together at their last dimensions, of which
 // each two are equal or one is 1. An open dimension goes with any size but its own 1 does not
-// stretch: what it meets is compared while the job runs. The result has the number, or the name. `shape` has room for TENSOR_RANK_MAX. Returns the rank, or 0 if
-// they do not fit. Then *wrong is the dimension that differs, counted from 0 at the last one.
+// stretch: what it meets is compared while the job runs. The result has the number, or the name.
+// `shape` has room for TENSOR_RANK_MAX. Returns the rank, or 0 if they do not fit. Then *wrong is
+// the dimension that differs, counted from 0 at the last one.
 uint32_t type_broadcast(const Type *a, const Type *b, uint32_t *shape, uint32_t *wrong);
 
 // As users write it: `decimal(15,2)?`, `[str]`, `{a: i64, b: str?}`, `{str: i64}`.

@@ -44,8 +44,8 @@ typedef struct Merger {
 static bool same_work(const Graph *graph, ExprId id, const Expr *node) {
     const Expr *other = graph_at(graph, id);
     if (other->op != node->op || other->type != node->type || other->fn != node->fn ||
-        other->handler != node->handler || other->proven != node->proven || other->fits != node->fits ||
-        other->arg_count != node->arg_count)
+        other->handler != node->handler || other->proven != node->proven ||
+        other->fits != node->fits || other->arg_count != node->arg_count)
         return false;
     for (uint32_t i = 0; i < node->arg_count; i++)
         if (!expr_same(other->args[i], node->args[i])) return false;

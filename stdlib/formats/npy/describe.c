@@ -131,6 +131,7 @@ const FormatInfo format_info_npy = {
     .tensor_of = tensor_of,
     .read_columns = {.count = 1, .fits = reads, .words = "a value of npy",
                      .fix = "declare one column of type " TYPES ": as {value: f64}"},
-    .write_columns = {.count = 1, .fits = writes, .words = "one column of type " TYPES " with numbers as dimensions",
+    .write_columns = {.count = 1, .fits = writes,
+                      .words = "one column of type " TYPES " with numbers as dimensions",
                       .fix = "select the column first, without null: | select value = x ?? 0.0"},
 };

@@ -116,8 +116,8 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
     return emit_offset(e, at, type->size);
 }
 
-static const TextFormat read_npy = {.open = open_npy, .width = width_of, .stride = stride_of, .plain = is_plain,
-                                    .column = column_npy};
+static const TextFormat read_npy = {.open = open_npy, .width = width_of, .stride = stride_of,
+                                    .plain = is_plain, .column = column_npy};
 static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room", .row = put_value};
 
 const FormatEmit format_emit_npy = {&read_npy, &write_npy};
