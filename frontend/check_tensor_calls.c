@@ -15,7 +15,8 @@ Value tensor_bad_argument(const TensorCall *call, uint32_t i, const char *wants,
     Checker *checker = call->checker;
     const Type *type = call->types[i];
     bool number = call->args->flexible[i];
-    Text found = number ? source_text(checker, tensor_span(call, i)) : text_of(tensor_say(call, type));
+    Text found = number ? source_text(checker, tensor_span(call, i))
+                        : text_of(tensor_say(call, type));
     Diag *diag = report(checker, DIAG_TENSOR_ARGUMENT, tensor_span(call, i),
                         "'%s' takes %s here, not %.*s", call->fn->name, wants, TEXT_ARG(found));
     report_label(checker, diag, tensor_span(call, i), "%s", tensor_say(call, type));

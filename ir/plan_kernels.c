@@ -108,8 +108,16 @@ static bool leaves_faults(const Graph *graph, ExprId id) {
     return x->op == EXPR_INDEX ? leaves_faults(graph, x->args[0]) : graph_faults(graph, id);
 }
 
+// Has the node, or what it takes, a shape that each row has for itself?
+static bool is_open(const Graph *graph, const Expr *x) {
+    bool open = type_open_count(x->type) > 0;
+    for (uint32_t i = 0; i < x->arg_count; i++)
+        open |= type_open_count(graph_at(graph, x->args[i])->type) > 0;
+    return open;
+}
+
 static const char *why_not_node(const Graph *graph, const Expr *x) {
-    if (type_open_count(x->type)) return because_open;
+    if (is_open(graph, x)) return because_open;
     if (!has_column(x->type)) return because_type;
     switch (x->op) {
     case EXPR_COLUMN: return x->input == 0 ? nullptr : because_step;
