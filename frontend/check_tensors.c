@@ -43,6 +43,10 @@ const Type *resolve_tensor(Checker *checker, const AstType *type) {
                           "name its dimensions: f32[224, 224, 3]");
     for (uint32_t i = 0; i < type->param_count; i++) {
         int64_t size = dimension(type->params[i]);
+        bool digit = type->params[i].at[0] >= '0' && type->params[i].at[0] <= '9';
+        if (size == -1 && digit)
+            return bad_tensor(checker, type, "a dimension is a whole number or a name",
+                              "write it as in f32[3, n]");
         if (size == -1) {
             shape[i] = type_dimension(checker->types, type->params[i]);
             continue;

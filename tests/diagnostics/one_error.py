@@ -106,6 +106,11 @@ def is_declared(tokens, i):
     return after in (":", "=") or before in ("let", "param", "type", "fn") or is_statement(tokens, i)
 
 
+def is_dimension(frame):
+    """Is a token there a dimension of a tensor's type? Any name is one."""
+    return frame[1] == "[" and re.fullmatch(r"bool|bf16|[fiu]\d+", frame[0]) is not None
+
+
 def is_statement(tokens, i):
     return i == 0 and tokens[i].text in KEYWORDS
 
@@ -138,7 +143,8 @@ def mutants_of(program, text):
             continue
         if token.kind == "number" and before not in ("limit", "skip", "rows", "bytes", "sample", "seed"):
             for poison in POISONS:
-                if not (after == ".." and poison[0] == "["):  # x in [..] is a list of its own.
+                named = poison == "zz_name" and is_dimension(around[i])
+                if not named and not (after == ".." and poison[0] == "["):  # x in [..] is a list of its own.
                     plant(token, poison, "value")
         if token.kind == "string" and before == "use":
             plant(token, token.text[:-1] + "_zz\"", "file")
@@ -148,7 +154,7 @@ def mutants_of(program, text):
             plant(token, "(1 + true)", "value")
         if token.kind != "word" or token.text in KEYWORDS and not is_call(tokens, i):
             continue
-        if is_declared(tokens, i):
+        if is_declared(tokens, i) or is_dimension(around[i]):
             continue
         plant(token, token.text + "_zz", "name")
     return found
