@@ -32,6 +32,16 @@ void spill_runs_move(SpillRuns *to, SpillRuns *from) {
     *from = (SpillRuns){0};
 }
 
+void spill_runs_take(SpillRuns *to, SpillRuns *from) {
+    to->items = from->items;
+    to->count = from->count;
+    to->cap = from->cap;
+    to->rows = from->rows;
+    from->items = nullptr;
+    from->count = from->cap = 0;
+    from->rows = 0;
+}
+
 void spill_runs_close(SpillRuns *runs) {
     if (!runs->spill) return;
     spill_runs_drop(runs);
@@ -78,8 +88,18 @@ typedef struct Source {
     SbEntry    *entry;    // Shown; nullptr: the run is at its end.
     int64_t     held;     // Bytes after it.
     char       *room_end; // Of blocks that stay; nullptr: there is room for one.
-    SpillKey    key;      // Its own.
+    SpillKey    key;      // Its own; the greatest one at the run's end.
+    int64_t     row;      // Its number in the run.
+    int64_t     mark;     // The last one of the run's index that is not after its block.
 } Source;
+
+// Who lost a game, with the key, so that games between many sources stay within a few cache lines.
+typedef struct Player {
+    SpillKey key;
+    uint32_t source;
+} Player;
+
+enum : uint32_t { NOBODY = UINT32_MAX };
 
 struct SpillMerge {
     Spill   *spill;
@@ -88,7 +108,7 @@ struct SpillMerge {
     const SbSortBy  *by;
     Source  *sources;
     uint32_t count;
-    uint32_t *losers;     // Node n has the loser of the game there; node 0 the winner of all.
+    Player  *losers;      // Node n has the loser of the game there; node 0 the winner of all.
     char    *packed;      // Used by one source after the other.
     int64_t  charged, charged_whole;  // To `memory`, and to that of the job.
     SpillCut cut;
@@ -105,13 +125,25 @@ static void pass_block(Source *source) {
     if (reader->run.block_max > room) reader->run.block_max = room;
 }
 
+static bool next_block(Source *source) {
+    const SpillIndex *index = source->reader.run.index;
+    int64_t from = source->reader.at, next = source->mark + 1;
+    if (!spill_read(&source->reader)) return false;
+    if (index && next < index->count && index->marks[next].at == from) source->mark = next;
+    return true;
+}
+
+static const SpillKey greatest = {UINT64_MAX, UINT64_MAX};
+
 // Shows the source's next row.
 static bool advance(SpillMerge *merge, Source *source) {
     source->entry = nullptr;
+    source->key = greatest;
+    source->row++;
     if (source->at == source->reader.len) {
         source->at = 0;
         if (source->room_end) pass_block(source);
-        if (!spill_read(&source->reader)) return !merge->spill->failed;
+        if (!next_block(source)) return !merge->spill->failed;
     }
     int64_t fixed = spill_entry_bytes(merge->what), left = source->reader.len - source->at - fixed;
     char *row = source->reader.block + source->at;
@@ -121,31 +153,32 @@ static bool advance(SpillMerge *merge, Source *source) {
         return spill_fail(merge->spill, TROUBLE_SPILL_READ, "'%s/%u' holds no rows",
                           merge->spill->path, source->reader.run.file);
     source->at += fixed + source->held;
+    SpillKey key = spill_key_of(merge->by, entry);
+    if (merge->cut.ends && !spill_key_less(key, merge->cut.to)) return true;
     source->entry = entry;
-    source->key = spill_key_of(merge->by, entry);
-    if (merge->cut.ends && !spill_key_less(source->key, merge->cut.to)) source->entry = nullptr;
+    source->key = key;
     return true;
 }
 
-static bool beats(const SpillMerge *merge, uint32_t a, uint32_t b) {
-    const Source *x = &merge->sources[a], *y = &merge->sources[b];
+static bool beats(const SpillMerge *merge, const Player *a, const Player *b) {
+    if (a->key.key != b->key.key) return a->key.key < b->key.key;
+    if (a->key.more != b->key.more) return a->key.more < b->key.more;
+    const Source *x = &merge->sources[a->source], *y = &merge->sources[b->source];
     if (!x->entry || !y->entry) return x->entry;
-    if (x->key.key != y->key.key) return x->key.key < y->key.key;
-    if (x->key.more != y->key.more) return x->key.more < y->key.more;
     return sb_sort_less(x->entry, y->entry, merge->by);
 }
 
-enum : uint32_t { NOBODY = UINT32_MAX };
-
 // The source plays from its leaf up to the top, or to the first node where nobody has played.
 static void play(SpillMerge *merge, uint32_t source) {
-    uint32_t winner = source;
+    Player winner = {merge->sources[source].key, source};
     for (uint32_t node = (source + merge->count) / 2; node > 0; node /= 2) {
-        uint32_t other = merge->losers[node];
-        if (other != NOBODY && !beats(merge, other, winner)) continue;
-        merge->losers[node] = winner;
-        if (other == NOBODY) return;
-        winner = other;
+        Player *other = &merge->losers[node];
+        bool nobody = other->source == NOBODY;
+        if (!nobody && !beats(merge, other, &winner)) continue;
+        Player loser = winner;
+        winner = *other;
+        *other = loser;
+        if (nobody) return;
     }
     merge->losers[0] = winner;
 }
@@ -173,13 +206,23 @@ static int64_t packed_most(const SpillRuns *runs) {
     return packed;
 }
 
+// What is read ahead of all runs lies beside the memory of the job, in as little. More would be
+// thrown away before its turn.
+static int64_t ahead_of(const Spill *spill, uint32_t runs) {
+    enum : int64_t { AHEAD_SHARE = 4, AHEAD_MIN = 16 << 10 };
+    int64_t ahead = spill->memory->limit / AHEAD_SHARE / runs;
+    return ahead < AHEAD_MIN ? AHEAD_MIN : ahead < SPILL_AHEAD ? ahead : SPILL_AHEAD;
+}
+
 // A source whose rows are read, or lie there.
 static bool open_source(SpillMerge *merge, const SpillMergeOf *of, uint32_t i) {
     SpillReader *reader = &merge->sources[i].reader;
     const SpillRun *run = &of->order.runs->items[i];
+    int64_t ahead = ahead_of(merge->spill, of->order.runs->count);
     *reader = (SpillReader){.spill = merge->spill, .run = *run, .at = run->begin,
-                            .ahead = SPILL_AHEAD};
-    merge->losers[i] = NOBODY;
+                            .ahead = ahead, .ahead_max = ahead};
+    merge->losers[i].source = NOBODY;
+    merge->sources[i].row = merge->sources[i].mark = -1;
     if (of->cut) {
         reader->at = of->cut->spans[i].begin;
         reader->run.end = of->cut->spans[i].end;
@@ -249,19 +292,112 @@ static bool begin(SpillMerge *merge) {
 const SbEntry *spill_merge_first(SpillMerge *merge, int64_t *held_bytes) {
     if (!merge->begun) merge->ended = !begin(merge);
     if (merge->ended) return nullptr;
-    const Source *first = &merge->sources[merge->losers[0]];
+    const Source *first = &merge->sources[merge->losers[0].source];
     *held_bytes = first->held;
     return first->entry;
 }
 
 void spill_merge_pass(SpillMerge *merge) {
-    uint32_t winner = merge->losers[0];
+    uint32_t winner = merge->losers[0].source;
     merge->ended = !advance(merge, &merge->sources[winner]);
     merge->row++;
     if (!merge->ended) play(merge, winner);
 }
 
 int64_t spill_merge_row(const SpillMerge *merge) { return merge->row; }
+
+// ---- going elsewhere ----------------------------------------------------------------------------
+
+// Shows the first row after the mark.
+static bool place(SpillMerge *merge, Source *source, int64_t mark) {
+    const SpillMark *to = &source->reader.run.index->marks[mark];
+    spill_seek(&source->reader, &source->reader.run, to->at);
+    source->at = 0;
+    source->mark = mark - 1;
+    source->row = to->row - 1;
+    return advance(merge, source);
+}
+
+// Passes rows of the source that are before the key.
+static bool pass_to(SpillMerge *merge, Source *source, SpillKey key) {
+    while (source->entry && spill_key_less(source->key, key))
+        if (!advance(merge, source)) return false;
+    return true;
+}
+
+// The last mark before the key: rows after it may still be before the key.
+static int64_t mark_before(const SpillIndex *index, SpillKey key) {
+    int64_t before = spill_index_before(index, key);
+    return before > 0 ? before - 1 : 0;
+}
+
+int64_t spill_runs_before(const SpillRuns *runs, SpillKey key) {
+    int64_t rows = 0;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const SpillIndex *index = runs->items[i].index;
+        if (index->count > 0) rows += index->marks[mark_before(index, key)].row;
+    }
+    return rows;
+}
+
+// Are no more than so many rows before the key, as far as marks tell?
+static bool has_before(const SpillRuns *runs, SpillKey key, int64_t most) {
+    int64_t rows = 0;
+    for (uint32_t i = 0; i < runs->count && rows <= most; i++) {
+        const SpillRun *run = &runs->items[i];
+        int64_t before = spill_index_before(run->index, key);
+        rows += before < run->index->count ? run->index->marks[before].row : run->rows;
+    }
+    return rows <= most;
+}
+
+SpillKey spill_runs_place(const SpillRuns *runs, int64_t row) {
+    enum : unsigned { BITS = 64 };
+    SpillKey place = {0};
+    uint64_t *words[] = {&place.key, &place.more};
+    for (unsigned i = 0; i < 2 * BITS; i++) {
+        uint64_t *word = words[i / BITS], bit = UINT64_C(1) << (BITS - 1 - i % BITS);
+        *word |= bit;
+        if (!has_before(runs, place, row)) *word &= ~bit;
+    }
+    return place;
+}
+
+bool spill_merge_go_to(SpillMerge *merge, SpillKey key) {
+    if (!merge->begun) merge->ended = !begin(merge);
+    while (!merge->ended) {
+        uint32_t winner = merge->losers[0].source;
+        Source *source = &merge->sources[winner];
+        if (!source->entry || !spill_key_less(source->key, key)) break;
+        const SpillIndex *index = source->reader.run.index;
+        int64_t next = source->mark + 1, row = source->row;
+        bool far = index && next < index->count && spill_key_less(index->marks[next].key, key);
+        bool good = (!far || place(merge, source, mark_before(index, key))) &&
+                    pass_to(merge, source, key);
+        merge->row += source->row - row;
+        merge->ended = !good;
+        if (good) play(merge, winner);
+    }
+    return !merge->spill->failed;
+}
+
+bool spill_merge_seek(SpillMerge *merge, SpillKey key) {
+    bool good = true;
+    merge->begun = true;
+    merge->row = 0;
+    for (uint32_t i = 0; i < merge->count; i++) merge->losers[i].source = NOBODY;
+    for (uint32_t i = 0; i < merge->count && good; i++) {
+        Source *source = &merge->sources[i];
+        const SpillIndex *index = source->reader.run.index;
+        if (index->count > 0)
+            good = place(merge, source, mark_before(index, key)) && pass_to(merge, source, key);
+        else good = advance(merge, source);
+        merge->row += source->row;
+        if (good) play(merge, i);
+    }
+    merge->ended = !good || merge->count == 0;
+    return good;
+}
 
 // ---- fewer runs ---------------------------------------------------------------------------------
 
@@ -345,9 +481,17 @@ static void set_groups(Pass *pass, uint32_t width, uint32_t most) {
     if (pass->width > width) pass->width = width;
 }
 
+static uint32_t fewer(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
                        SbParallel *parallel) {
-    for (uint32_t most; !runs->spill->failed && runs->count > (most = fan_in(runs, 1));) {
+    return spill_runs_reduce_to(runs, UINT32_MAX, what, by, parallel);
+}
+
+bool spill_runs_reduce_to(SpillRuns *runs, uint32_t to, const SbBreaker *what, const SbSortBy *by,
+                          SbParallel *parallel) {
+    for (uint32_t most;
+         !runs->spill->failed && runs->count > (most = fewer(to, fan_in(runs, 1)));) {
         Pass pass = {.from = runs, .what = what, .by = by};
         set_groups(&pass, fan_in(runs, parallel->threads), most);
         pass.late = calloc(pass.groups, sizeof *pass.late);

@@ -23,6 +23,8 @@ bool spill_runs_open(SpillRuns *runs, Spill *spill, SbMemory *memory);
 void spill_runs_close(SpillRuns *runs);
 // `to` becomes what `from` is; `from` is closed.
 void spill_runs_move(SpillRuns *to, SpillRuns *from);
+// Only the runs go over, to one that has none.
+void spill_runs_take(SpillRuns *to, SpillRuns *from);
 // Gives up the runs that are there.
 void spill_runs_drop(SpillRuns *runs);
 bool spill_runs_add(SpillRuns *runs, const SpillRun *run);
@@ -36,6 +38,9 @@ uint32_t spill_merges_most(const SpillRuns *runs);
 // Merges runs until one merge can read all that are left.
 bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
                        SbParallel *parallel);
+// The same, and until no more than `to` are left: two or more.
+bool spill_runs_reduce_to(SpillRuns *runs, uint32_t to, const SbBreaker *what, const SbSortBy *by,
+                          SbParallel *parallel);
 
 // Runs, and the order that they have in common.
 typedef struct SpillOrder {
@@ -86,5 +91,18 @@ const SbEntry *spill_merge_first(SpillMerge *merge, int64_t *held_bytes);
 void spill_merge_pass(SpillMerge *merge);
 // The number of the first entry, of all rows of the runs; once it was asked for.
 int64_t spill_merge_row(const SpillMerge *merge);
+
+// Of runs with indexes: how many rows are before the key, at least; and a key before
+// which no more than `row` rows are, nearly as many.
+int64_t spill_runs_before(const SpillRuns *runs, SpillKey key);
+SpillKey spill_runs_place(const SpillRuns *runs, int64_t row);
+
+// Both need a merge of all rows, into buffers of its own. Whose rows have the same key are gone to
+// at the first of them. False: spill->failed.
+// Passes the rows before the key; rows after it were not shown yet. Blocks that an index says are
+// not needed are not read.
+bool spill_merge_go_to(SpillMerge *merge, SpillKey key);
+// Goes to the first row that is not before the key, from anywhere. All runs have an index.
+bool spill_merge_seek(SpillMerge *merge, SpillKey key);
 
 #endif

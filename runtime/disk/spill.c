@@ -19,7 +19,9 @@
 
 enum : int64_t { BLOCK_BYTES_MIN = 16 * 1024, BLOCK_BYTES_MAX = 64 * 1024 };
 enum : int64_t { AHEAD_FIRST = 64 * 1024 };
-enum { BLOCK_SHARE = 64 };  // All writers' buffers together take about two of these of the memory.
+// Shares of the memory. Blocks are so short that one merge can read some hundred runs. Buffers
+// count as more: what rows begin with that may spill.
+enum { BLOCK_SHARE = 1024, BUFFER_SHARE = 64 };
 
 typedef struct BlockHead {
     uint64_t checksum;  // XXH64 of the bytes after the head, seeded with what follows here.
@@ -98,8 +100,8 @@ static bool no_room(Spill *spill) {
                       room);
 }
 
-static int64_t block_bytes(int64_t limit, uint32_t threads) {
-    int64_t bytes = limit / BLOCK_SHARE / threads & -BLOCK_BYTES_MIN;
+static int64_t block_bytes(int64_t share, uint32_t threads) {
+    int64_t bytes = share / threads & -BLOCK_BYTES_MIN;
     if (bytes < BLOCK_BYTES_MIN) return BLOCK_BYTES_MIN;
     return bytes > BLOCK_BYTES_MAX ? BLOCK_BYTES_MAX : bytes;
 }
@@ -110,7 +112,7 @@ static int64_t packed_bytes(int64_t block) {
 }
 
 int64_t spill_buffer_bytes(int64_t limit, uint32_t threads) {
-    int64_t block = block_bytes(limit, threads);
+    int64_t block = block_bytes(limit / BUFFER_SHARE, threads);
     return block + packed_bytes(block);
 }
 
@@ -126,7 +128,7 @@ static bool add_files(Spill *spill, uint32_t count) {
 
 bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory) {
     *spill = (Spill){.root = root, .memory = memory, .threads = threads, .folder = -1};
-    spill->block_bytes = block_bytes(memory->limit, threads);
+    spill->block_bytes = block_bytes(memory->limit / BLOCK_SHARE, threads);
     return add_files(spill, threads) && pthread_mutex_init(&spill->lock, nullptr) == 0;
 }
 
@@ -491,6 +493,8 @@ static void ask_ahead(SpillReader *reader) {
     int64_t from = reader->at > reader->asked ? reader->at : reader->asked;
     if (from - reader->at > ahead / 2 || from >= run->end) return;
     reader->ahead = ahead == 0 ? AHEAD_FIRST : ahead < SPILL_AHEAD ? 2 * ahead : ahead;
+    if (reader->ahead_max > 0 && reader->ahead > reader->ahead_max)
+        reader->ahead = reader->ahead_max;
     if (ahead == 0) return;
     reader->asked = to < run->end ? to : run->end;
     ask(reader->spill, run, from, reader->asked);

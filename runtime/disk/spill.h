@@ -61,7 +61,7 @@ typedef struct SpillRun {
 // /tmp is memory, else /tmp.
 const char *spill_default_root(void);
 
-// Buffers of each of so many writers with so much memory.
+// Set aside for each of so many writers with so much memory: for its buffers and its first rows.
 int64_t spill_buffer_bytes(int64_t limit, uint32_t threads);
 
 // `root` must live as long. False: out of memory. Nothing is made on disk before spill_make.
@@ -148,6 +148,7 @@ typedef struct SpillReader {
     int64_t  asked;       // The system was asked to have the file's bytes ready up to there.
     int64_t  ahead;       // How many it is asked for: more and more of a reader that goes on, none
                           // of one that has come from elsewhere.
+    int64_t  ahead_max;   // So many at most, if many read side by side; 0: SPILL_AHEAD.
 } SpillReader;
 
 enum : int64_t { SPILL_AHEAD = 256 << 10 };  // SpillReader.ahead at most.

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { ROWS_A_UNIT = 1 << 15, MERGE_SHARE = 8, TIMES = 2, RUNS_OF_TESTS = 64 };
+enum { ROWS_A_UNIT = 1 << 15, MERGE_SHARE = 4, TIMES = 2, RUNS_OF_TESTS = 64 };
 
 // Blocks that are read twice are no more than others, but for tests, whose runs are of a few rows;
 // those of all tasks take at most the part of the memory that a merge may take.
