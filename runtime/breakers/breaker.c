@@ -557,7 +557,7 @@ static void relieve_parts(SbBreakerState *breaker, SbParallel *parallel) {
 }
 
 static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
-    breaker->join = spill_join_open(&breaker->on_disk, breaker->what, parallel);
+    breaker->join = spill_join_open(&breaker->on_disk, breaker->what, 1, parallel);
     if (breaker->join && breaker->what->wants == SB_JOIN_REST) spill_join_marks(breaker->join);
 }
 
@@ -659,7 +659,7 @@ bool sb_breaker_rest(SbBreakerState *breaker, SbParallel *parallel) {
     return spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel);
 }
 
-const SpillJoin *sb_breaker_join(const SbBreakerState *breaker) { return breaker->join; }
+SpillJoin *sb_breaker_join(const SbBreakerState *breaker) { return breaker->join; }
 
 const SbTable *sb_breaker_table(const SbBreakerState *breaker) { return &breaker->table; }
 

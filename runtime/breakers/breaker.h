@@ -72,7 +72,7 @@ SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t
 // After finish of SB_BREAK_JOIN. Of rows that are on disk the table is empty: sb_breaker_join.
 const SbTable *sb_breaker_table(const SbBreakerState *breaker);
 // The rows of a join's build side that are on disk; nullptr: they are in memory.
-const SpillJoin *sb_breaker_join(const SbBreakerState *breaker);
+SpillJoin *sb_breaker_join(const SbBreakerState *breaker);
 // Of a join whose unmatched rows come out, after finish: the rows that probes have matched so far,
 // a bit for each row that came in. Rows are numbered in the order of (hash, right order), so that a
 // number means the same row in memory, on disk, and in another run of the job. A bit may be copied

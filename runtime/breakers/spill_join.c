@@ -14,23 +14,24 @@ static uint64_t hash_of(const SbEntry *entry) { return entry->hash; }
 
 const SbSortBy spill_join_by = {.prefix = hash_of, .prefix_more = sb_entry_order};
 
-// ---- one run ------------------------------------------------------------------------------------
+// ---- few runs -----------------------------------------------------------------------------------
 
-typedef struct Build {
+typedef struct Unite {
     SpillJoin  *join;
-    SpillPieces pieces;   // That become its parts.
-} Build;
+    SpillPieces pieces;   // Each becomes a run.
+    SpillRun   *runs;
+} Unite;
 
 static bool no_index(Spill *spill) {
     return spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to find spilled rows of a join again");
 }
 
-static void write_part(void *arg, uint32_t number, uint32_t thread) {
-    const Build *build = arg;
-    SpillJoin *join = build->join;
+static void write_piece(void *arg, uint32_t number, uint32_t thread) {
+    const Unite *unite = arg;
+    const SpillJoin *join = unite->join;
     Spill *spill = join->spill;
-    SpillMerge *merge = build->pieces.merges[number];
-    SpillIndex *index = spill_index_open_whole(spill, build->pieces.bytes[number]);
+    SpillMerge *merge = unite->pieces.merges[number];
+    SpillIndex *index = spill_index_open_whole(spill, unite->pieces.bytes[number]);
     const SpillPut put = {spill, thread, join->what, &spill_join_by, index};
     bool good = index && spill_begin(spill, thread);
     int64_t held;
@@ -38,56 +39,55 @@ static void write_part(void *arg, uint32_t number, uint32_t thread) {
         good = spill_put_noted(&put, entry) && !index->lost;
         spill_merge_pass(merge);
     }
-    SpillRun *run = &join->parts[number].run;
+    SpillRun *run = &unite->runs[number];
     if (good) spill_index_end(index, spill, thread, run);
     else spill_index_close(index);
     if (!run->index) no_index(spill);
 }
 
-// What is known of all parts.
-static bool join_parts(SpillJoin *join) {
-    SpillRun *all = &join->run;
-    for (uint32_t i = 0; i < join->part_count; i++) {
-        const SpillRun *run = &join->parts[i].run;
-        all->rows += run->rows;
-        all->bytes += run->bytes;
-        if (run->block_max > all->block_max) all->block_max = run->block_max;
-        if (run->packed_max > all->packed_max) all->packed_max = run->packed_max;
-    }
-    int64_t room = all->bytes + join->part_count * join->spill->block_bytes, row = 0;
-    all->index = spill_index_open_whole(join->spill, room);
-    for (uint32_t i = 0; all->index && i < join->part_count; i++) {
-        SpillRun *run = &join->parts[i].run;
-        join->parts[i].block = all->index->count;
-        for (int64_t m = 0; m < run->index->count; m++) {
-            SpillMark mark = run->index->marks[m];
-            mark.row += row;
-            spill_index_add(all->index, &mark);
-        }
-        row += run->rows;
-        spill_index_close(run->index);
-        run->index = nullptr;
-    }
-    return all->index || no_index(join->spill);
+// Each reader has a block of each run: of long rows there is one run.
+static uint32_t pieces_most(const SpillRuns *runs, uint32_t threads) {
+    enum { LONG_SHARE = 64 };
+    const SpillRun *longest = spill_runs_longest(runs);
+    int64_t most = runs->spill->memory->limit / LONG_SHARE;
+    return longest && longest->block_max > most && longest->block_max > runs->spill->block_bytes
+               ? 1 : threads;
 }
 
-static bool make_parts(SpillJoin *join, const SpillRuns *runs, SbParallel *parallel) {
-    const SpillOrder order = {runs, join->what, &spill_join_by};
-    Build build = {.join = join};
-    bool good = spill_pieces_open(&build.pieces, &order, parallel->threads) || spill_no_merge(runs);
-    join->parts = calloc(parallel->threads, sizeof *join->parts);
-    if (!join->parts) good = no_index(join->spill);
-    if (good) {
-        join->part_count = build.pieces.count;
-        parallel->each(parallel, join->part_count, write_part, &build);
-        good = !join->spill->failed && join_parts(join);
+// False: spill->failed, or there is no memory.
+static bool unite(SpillJoin *join, SbParallel *parallel) {
+    Spill *spill = join->spill;
+    const SpillOrder order = {&join->runs, join->what, &spill_join_by};
+    Unite unite = {.join = join, .runs = calloc(parallel->threads, sizeof *unite.runs)};
+    uint32_t most = pieces_most(&join->runs, parallel->threads);
+    bool good = unite.runs && spill_pieces_open(&unite.pieces, &order, most);
+    if (good) parallel->each(parallel, unite.pieces.count, write_piece, &unite);
+    for (uint32_t i = 0; good && i < unite.pieces.count; i++) {
+        if (unite.runs[i].rows > 0) good = spill_runs_add(&join->united, &unite.runs[i]);
+        else spill_forget(spill, &unite.runs[i]);
     }
-    spill_pieces_close(&build.pieces);
+    if (unite.pieces.merges) spill_pieces_close(&unite.pieces);
+    free(unite.runs);
+    good = good && !spill->failed;
+    if (good) join->is_united = true;
     return good;
 }
 
+const SpillRuns *spill_join_runs(const SpillJoin *join) {
+    return join->is_united ? &join->united : &join->runs;
+}
+
+bool spill_join_unite(SpillJoin *join, SbParallel *parallel) {
+    pthread_mutex_lock(&join->lock);
+    if (!join->is_united && join->runs.count > parallel->threads) unite(join, parallel);
+    pthread_mutex_unlock(&join->lock);
+    return !join->spill->failed;
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
 static int64_t mark_bytes(const SpillJoin *join) {
-    return (join->run.rows + 63) / 64 * (int64_t)sizeof *join->matched;
+    return (join->rows + 63) / 64 * (int64_t)sizeof *join->matched;
 }
 
 bool spill_join_marks(SpillJoin *join) {
@@ -96,7 +96,44 @@ bool spill_join_marks(SpillJoin *join) {
     return join->matched || bytes == 0;
 }
 
-SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *parallel) {
+// So many runs may be read side by side, by all threads: beside what a small job needs in any case,
+// readers take a part of the memory.
+static uint32_t runs_most(const SpillRuns *runs, uint32_t threads) {
+    enum : int64_t { LEAST = 4 << 20, SHARE = 4 };
+    const SpillRun *longest = spill_runs_longest(runs);
+    int64_t block = (longest ? longest->block_max : 0) + SB_SLACK;
+    int64_t most = (runs->spill->memory->limit - LEAST) / SHARE / threads / block;
+    if (runs->spill->memory->eager) return UINT32_MAX;
+    return most < 0 ? 0 : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+// Is it less to read a few blocks of each run at each place than to unite the runs?
+static bool reads_well(const SpillRuns *runs, const SbBreaker *what, int64_t places) {
+    int64_t bytes = 0, most = INT64_MAX / 4;
+    if (what->jump_offset || !spill_runs_can_cut(runs)) return false;
+    for (uint32_t i = 0; i < runs->count; i++) bytes += runs->items[i].bytes;
+    int64_t waste = spill_cut_waste(runs);
+    return waste == 0 || places <= 2 * (bytes < most ? bytes : most) / waste;
+}
+
+static bool gather(SpillJoin *join, SpillRuns *runs, int64_t places, SbParallel *parallel) {
+    uint32_t most = runs_most(runs, parallel->threads);
+    bool direct = most > parallel->threads && reads_well(runs, join->what, places);
+    if (!spill_runs_reduce_to(runs, direct ? most : UINT32_MAX, join->what, &spill_join_by,
+                              parallel)) {
+        return false;
+    }
+    direct = direct && reads_well(runs, join->what, places);
+    spill_runs_take(&join->runs, runs);
+    join->rows = join->runs.rows;
+    if (direct) return true;
+    if (!unite(join, parallel)) return spill_no_merge(&join->runs);
+    spill_runs_drop(&join->runs);
+    return true;
+}
+
+SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, int64_t places,
+                           SbParallel *parallel) {
     Spill *spill = runs->spill;
     SpillJoin *join = calloc(1, sizeof *join);
     if (!join) {
@@ -104,8 +141,10 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
         return nullptr;
     }
     *join = (SpillJoin){.spill = spill, .what = what};
-    bool good = spill_runs_reduce(runs, what, &spill_join_by, parallel) &&
-                make_parts(join, runs, parallel);
+    pthread_mutex_init(&join->lock, nullptr);
+    bool good = spill_runs_open(&join->runs, spill, spill->memory) &&
+                spill_runs_open(&join->united, spill, spill->memory) &&
+                gather(join, runs, places, parallel);
     spill_runs_drop(runs);
     if (good) return join;
     spill_join_close(join);
@@ -114,112 +153,58 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
 
 void spill_join_close(SpillJoin *join) {
     if (!join) return;
-    for (uint32_t i = 0; i < join->part_count; i++)
-        spill_forget(join->spill, &join->parts[i].run);
-    spill_index_close(join->run.index);
-    free(join->parts);
+    spill_runs_close(&join->runs);
+    spill_runs_close(&join->united);
     if (join->matched) munmap(join->matched, (size_t)mark_bytes(join));
+    pthread_mutex_destroy(&join->lock);
     free(join);
 }
 
 // ---- a cursor -----------------------------------------------------------------------------------
 
 bool spill_join_cursor(SpillJoinCursor *cursor, const SpillJoin *join) {
-    const SpillRun *run = &join->run;
-    int64_t block = (run->block_max + SB_SLACK + 15) & ~INT64_C(15);
-    *cursor = (SpillJoinCursor){.block = -1};
-    if (!sb_memory_charge(join->spill->memory, block + run->packed_max)) return false;
-    cursor->join = join;
-    cursor->charged = block + run->packed_max;
-    cursor->reader = (SpillReader){.spill = join->spill, .run = *run,
-                                   .block = aligned_alloc(16, (size_t)block),
-                                   .packed = malloc((size_t)run->packed_max + 1)};
-    if (cursor->reader.block && cursor->reader.packed) return true;
-    spill_join_cursor_close(cursor);
-    return false;
+    *cursor = (SpillJoinCursor){0};
+    if (join->rows > 0)
+        cursor->merge = spill_merge_open(spill_join_runs(join), join->what, &spill_join_by);
+    bool good = cursor->merge || join->rows == 0;
+    cursor->join = good ? join : nullptr;
+    return good;
 }
 
 void spill_join_cursor_close(SpillJoinCursor *cursor) {
-    if (!cursor->join) return;
-    sb_memory_release(cursor->join->spill->memory, cursor->charged);
-    free(cursor->reader.block);
-    free(cursor->reader.packed);
+    spill_merge_close(cursor->merge);
     *cursor = (SpillJoinCursor){0};
 }
 
-static void go_to_part(SpillJoinCursor *cursor, uint32_t part, int64_t at) {
-    cursor->part = part;
-    spill_seek(&cursor->reader, &cursor->join->parts[part].run, at);
+// Shows what the merge has come to. False: there is none, or trouble.
+static bool show(SpillJoinCursor *cursor) {
+    cursor->entry = spill_merge_first(cursor->merge, &cursor->held);
+    cursor->number = spill_merge_row(cursor->merge);
+    return cursor->entry;
 }
 
 // Shows the next row. False: there is none, or trouble.
 static bool advance(SpillJoinCursor *cursor) {
-    const SpillJoin *join = cursor->join;
-    const SpillIndex *index = join->run.index;
-    SpillReader *reader = &cursor->reader;
-    cursor->entry = nullptr;
-    if (cursor->at == reader->len) {
-        while (reader->at >= reader->run.end && cursor->part + 1 < join->part_count)
-            go_to_part(cursor, cursor->part + 1, join->parts[cursor->part + 1].run.begin);
-        int64_t next = cursor->block + 1, from = reader->at;
-        cursor->at = 0;
-        if (!spill_read(reader)) return false;
-        if (next < index->count && index->marks[next].at == from) cursor->block = next;
-    }
-    int64_t fixed = spill_entry_bytes(join->what), left = reader->len - cursor->at - fixed;
-    char *row = reader->block + cursor->at;
-    SbEntry *entry = (SbEntry *)(void *)row;
-    cursor->held = left < 0 ? -1 : spill_link(join->what, entry, row + fixed, left);
-    if (cursor->held < 0)
-        return spill_fail(join->spill, TROUBLE_SPILL_READ, "'%s/%u' holds no rows",
-                          join->spill->path, reader->run.file);
-    cursor->at += fixed + cursor->held;
-    cursor->number++;
-    cursor->entry = entry;
-    return true;
+    spill_merge_pass(cursor->merge);
+    return show(cursor);
 }
 
-// Shows the first row of a block.
-static bool seek(SpillJoinCursor *cursor, int64_t block) {
-    const SpillJoin *join = cursor->join;
-    const SpillMark *to = &join->run.index->marks[block];
-    uint32_t part = join->part_count - 1;
-    while (join->parts[part].block > block) part--;
-    go_to_part(cursor, part, to->at);
-    cursor->at = 0;
-    cursor->block = block - 1;
-    cursor->number = to->row - 1;
-    return advance(cursor);
+// Shows the first row that is not before `place`: a hash, and an order among its rows.
+static bool seek(SpillJoinCursor *cursor, SpillKey place) {
+    return spill_merge_seek(cursor->merge, place) && show(cursor);
 }
 
-// The last block that begins before `place`, whose rows may end it; the first, if none does.
-static int64_t block_before(const SpillJoin *join, SpillKey place) {
-    int64_t before = spill_index_before(join->run.index, place);
-    return before > 0 ? before - 1 : 0;
-}
-
-// As spill_join_by has it.
-static SpillKey place_of(const SbEntry *entry) { return (SpillKey){entry->hash, entry->order}; }
-
-// Goes on to the first row that is not before `place`: a hash, and an order among its rows. Rows
-// after it were not shown yet.
+// The same. Rows after it were not shown yet.
 static bool go_to(SpillJoinCursor *cursor, SpillKey place) {
-    const SpillJoin *join = cursor->join;
-    const SpillIndex *index = join->run.index;
-    int64_t next = cursor->block + 1;
-    bool far = next < index->count && spill_key_less(index->marks[next].key, place);
-    if (far && !seek(cursor, block_before(join, place))) return false;
-    while (cursor->entry && spill_key_less(place_of(cursor->entry), place))
-        if (!advance(cursor)) return false;
-    return cursor->entry;
+    return spill_merge_go_to(cursor->merge, place) && show(cursor);
 }
 
 static bool go_to_row(SpillJoinCursor *cursor, int64_t row) {
+    enum : int64_t { NEAR = 1024 };
     const SpillJoin *join = cursor->join;
-    if (row >= join->run.rows) return false;
-    bool ahead = cursor->entry && cursor->number <= row;
-    int64_t block = spill_index_of_row(join->run.index, row);
-    if (!(ahead && cursor->block == block) && !seek(cursor, block)) return false;
+    if (row >= join->rows) return false;
+    bool near = cursor->entry && cursor->number <= row && row - cursor->number <= NEAR;
+    if (!near && !seek(cursor, spill_runs_place(spill_join_runs(join), row))) return false;
     while (cursor->number < row)
         if (!advance(cursor)) return false;
     return true;
@@ -309,13 +294,16 @@ SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *join = cursor->join;
     SpillJoinTaken taken = JOIN_TAKEN;
-    if (count == 0 || join->run.index->count == 0) return taken;
-    if (!seek(cursor, block_before(join, (SpillKey){hashes[0]}))) return JOIN_TROUBLE;
-    for (int64_t i = 0;
-         i < count && taken == JOIN_TAKEN && go_to(cursor, (SpillKey){hashes[i]});) {
+    if (count == 0 || join->rows == 0) return taken;
+    bool there = seek(cursor, (SpillKey){hashes[0]});
+    for (int64_t i = 0; there && i < count && taken == JOIN_TAKEN;) {
         uint64_t hash = cursor->entry->hash;
         while (i < count && hashes[i] < hash) i++;
-        if (i < count && hashes[i] == hash) taken = take_hash(take, hash);
+        if (i < count && hashes[i] == hash) {
+            taken = take_hash(take, hash);
+            i++;
+        }
+        there = i < count && go_to(cursor, (SpillKey){hashes[i]});
     }
     return join->spill->failed ? JOIN_TROUBLE : taken;
 }
@@ -323,8 +311,8 @@ SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes
 SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash) {
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *join = cursor->join;
-    if (join->run.index->count == 0) return JOIN_TAKEN;
-    bool there = (cursor->block >= 0 || seek(cursor, 0)) && go_to(cursor, (SpillKey){hash});
+    if (join->rows == 0) return JOIN_TAKEN;
+    bool there = go_to(cursor, (SpillKey){hash});
     if (there && cursor->entry->hash == hash) return take_hash(take, hash);
     return join->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
 }
@@ -340,9 +328,8 @@ static void unwrap(const SpillJoin *answers, SbEntry *copy) {
 // Where the first answer to the unit may lie that is a row of `hash`: right rows are in the order
 // of hashes, and their numbers are the order of answers.
 static SpillKey answer_place(const SpillJoin *answers, uint64_t unit, uint64_t hash) {
-    const SpillIndex *index = answers->right->run.index;
-    int64_t block = block_before(answers->right, (SpillKey){hash});
-    return (SpillKey){unit, index->count > 0 ? (uint64_t)index->marks[block].row : 0};
+    const SpillRuns *right = spill_join_runs(answers->right);
+    return (SpillKey){unit, (uint64_t)spill_runs_before(right, (SpillKey){hash})};
 }
 
 // Takes the answer that is shown, to a row of `hash`.
@@ -362,9 +349,9 @@ SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *answers = cursor->join;
     SpillJoinTaken taken = JOIN_TAKEN;
-    if (answers->run.index->count == 0 || (hashes && count == 0)) return JOIN_TAKEN;
+    if (answers->rows == 0 || (hashes && count == 0)) return JOIN_TAKEN;
     SpillKey place = hashes ? answer_place(answers, unit, hashes[0]) : (SpillKey){unit};
-    bool there = seek(cursor, block_before(answers, place)) && go_to(cursor, place);
+    bool there = seek(cursor, place);
     for (int64_t i = 0, at = 0; there && cursor->entry->hash == unit && taken == JOIN_TAKEN;) {
         uint64_t hash;
         memcpy(&hash, (char *)cursor->entry + answers->what->next_offset, sizeof hash);
@@ -491,15 +478,11 @@ static void rest_late(void *arg, uint32_t index, uint32_t thread) {
 
 bool spill_join_rest(const SpillJoin *join, const SbSortBy *by, SpillRuns *to,
                      SbParallel *parallel) {
-    const SpillIndex *index = join->run.index;
     uint32_t threads = parallel->threads;
     Rest rest = {join, by, to, calloc(threads, sizeof *rest.pieces), threads};
     if (!rest.pieces) return spill_fail(join->spill, TROUBLE_NO_MEMORY, "no memory for a list");
-    for (uint32_t i = 0; i < threads; i++) {
-        int64_t block = index->count * (i + 1) / threads;
-        int64_t end = block < index->count ? index->marks[block].row : join->run.rows;
-        rest.pieces[i] = (RestPiece){i > 0 ? rest.pieces[i - 1].end : 0, end};
-    }
+    for (uint32_t i = 0; i < threads; i++)
+        rest.pieces[i] = (RestPiece){join->rows * i / threads, join->rows * (i + 1) / threads};
     parallel->each(parallel, threads, rest_piece, &rest);
     parallel->each(parallel, 1, rest_late, &rest);
     free(rest.pieces);
@@ -516,11 +499,13 @@ typedef struct Answer {
     SpillPieces      asks;
     SpillRuns       *to;
     _Atomic bool     short_of_memory;
+    _Atomic int64_t  chains_cut;
 } Answer;
 
 // Puts the rows of a hash down as answers to `unit`.
-static bool answer_unit(const SpillJoin *join, const SpillJoinRows *rows, uint64_t unit,
-                        SbRows *out) {
+static bool answer_unit(Answer *of, const SpillJoinRows *rows, uint64_t unit, SbRows *out) {
+    const SpillJoin *join = of->join;
+    bool cut = false;
     for (int64_t i = 0; i < rows->rows.count; i++) {
         const SbEntry *row = rows->entries[i];
         SbEntry *copy = spill_copy(out, join->what, row);
@@ -530,9 +515,11 @@ static bool answer_unit(const SpillJoin *join, const SpillJoinRows *rows, uint64
         char *at = (char *)copy + join->what->next_offset;
         memcpy(&next, at, sizeof next);
         ((char *)copy)[join->what->matched_offset] = next == SB_CUT ? CUT : 0;
+        cut |= next == SB_CUT;
         memcpy(at, &row->hash, sizeof row->hash);
         copy->hash = unit;
     }
+    of->chains_cut += cut;
     return true;
 }
 
@@ -547,15 +534,14 @@ static bool take_asked(SpillJoinTake *take, const SpillJoin *join, uint64_t hash
 }
 
 // Goes along asks and right rows side by side.
-static bool answer_asks(const SpillJoin *join, SpillMerge *merge, SpillJoinTake *take,
-                        SbRows *out) {
+static bool answer_asks(Answer *of, SpillMerge *merge, SpillJoinTake *take, SbRows *out) {
     SbEntry last = {0};
     bool good = true, any = false;
     int64_t held;
     for (const SbEntry *ask; good && (ask = spill_merge_first(merge, &held));) {
         bool same = any && ask->hash == last.hash, twice = same && ask->order == last.order;
-        if (!same) good = take_asked(take, join, ask->hash, out);
-        if (good && !twice) good = answer_unit(join, take->into, ask->order, out);
+        if (!same) good = take_asked(take, of->join, ask->hash, out);
+        if (good && !twice) good = answer_unit(of, take->into, ask->order, out);
         any = true;
         last = *ask;
         spill_merge_pass(merge);
@@ -577,7 +563,7 @@ static void answer(void *arg, uint32_t number, uint32_t thread) {
                 sb_rows_init(&out, join->spill->memory, join->what->entry_bytes) == SB_OK &&
                 spill_sort_open(&sort, join->what, &spill_join_by, of->to) &&
                 spill_sort_watch(&sort, thread, &out) &&
-                answer_asks(join, of->asks.merges[number], &take, &out);
+                answer_asks(of, of->asks.merges[number], &take, &out);
     if (!good) of->short_of_memory = true;
     spill_join_cursor_close(&cursor);
     spill_join_rows_close(&rows);
@@ -586,28 +572,33 @@ static void answer(void *arg, uint32_t number, uint32_t thread) {
 }
 
 // By so many threads at most. False: there is no memory, or trouble.
-static bool answer_all(const SpillJoin *join, const SpillRuns *asks, SpillRuns *to, uint32_t most,
-                       SbParallel *parallel) {
+static bool answer_all(Answer *all, const SpillRuns *asks, uint32_t most, SbParallel *parallel) {
     const SpillOrder order = {asks, &spill_join_ask, &spill_join_by};
-    Answer all = {.join = join, .to = to};
-    bool good = spill_pieces_open(&all.asks, &order, most);
-    if (good) parallel->each(parallel, all.asks.count, answer, &all);
-    spill_pieces_close(&all.asks);
-    return good && !all.short_of_memory && !join->spill->failed;
+    all->short_of_memory = false;
+    all->chains_cut = 0;
+    bool good = spill_pieces_open(&all->asks, &order, most);
+    if (good) parallel->each(parallel, all->asks.count, answer, all);
+    spill_pieces_close(&all->asks);
+    return good && !all->short_of_memory && !all->join->spill->failed;
 }
 
-SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbParallel *parallel) {
+SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, int64_t units,
+                             SbParallel *parallel) {
     SpillRuns runs;
     SpillJoin *answers = nullptr;
+    Answer all = {.join = join, .to = &runs};
     if (!spill_runs_open(&runs, join->spill, join->spill->memory)) return nullptr;
     runs.indexed = true;
-    bool good = answer_all(join, asks, &runs, parallel->threads, parallel);
+    bool good = answer_all(&all, asks, parallel->threads, parallel);
     if (!good && parallel->threads > 1 && !join->spill->failed) {
         spill_runs_drop(&runs);
-        good = answer_all(join, asks, &runs, 1, parallel);
+        good = answer_all(&all, asks, 1, parallel);
     }
-    if (good) answers = spill_join_open(&runs, join->what, parallel);
-    if (answers) answers->right = join;
+    if (good) answers = spill_join_open(&runs, join->what, units, parallel);
+    if (answers) {
+        answers->right = join;
+        answers->chains_cut = all.chains_cut;
+    }
     spill_runs_close(&runs);
     return answers;
 }

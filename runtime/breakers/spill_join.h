@@ -1,10 +1,13 @@
 // Spill join: the right side of a join that the memory does not hold.
 //
-// Its rows go to disk in the order of (hash, right order), first as runs. At the end they are one
-// run of several parts, which threads write side by side. An index on disk says where blocks begin:
-// row numbers and hashes. A reader that has a list of hashes in their order walks through the
-// blocks where they are, and takes the rows that it asks for. So the rows taken are in right order
-// within each key. A row is known by its number there.
+// Its rows go to disk in the order of (hash, right order), as runs with indexes. They are read as
+// one sequence, in which a row is known by its number. A reader that has a list of hashes in their
+// order goes along all runs side by side, through the blocks where the hashes are, and takes the
+// rows that it asks for. So the rows taken are in right order within each key.
+//
+// Where rows are looked for here and there, or the memory holds no blocks of all runs, the runs are
+// united first: into a few, one after the other, which threads write side by side. Their indexes
+// lie on disk and have all blocks. The numbers stay the same.
 #ifndef SBC_RUNTIME_SPILL_JOIN_H
 #define SBC_RUNTIME_SPILL_JOIN_H
 
@@ -13,39 +16,39 @@
 
 typedef struct SpillJoin SpillJoin;
 
-typedef struct SpillJoinPart {
-    SpillRun run;       // Without an index.
-    int64_t  block;     // The first, in the index of all.
-} SpillJoinPart;
-
 struct SpillJoin {
     Spill           *spill;
     const SbBreaker *what;
-    SpillRun         run;       // What all parts come to, without a file. Its index has the hashes.
-    SpillJoinPart   *parts;     // One after the other.
-    uint32_t         part_count;
-    uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
-    const SpillJoin *right;     // Of answers: what they are rows of.
+    SpillRuns        runs;
+    SpillRuns        united;      // What they become...
+    _Atomic bool     is_united;   // ...which is read from then on.
+    pthread_mutex_t  lock;        // Of uniting.
+    int64_t          rows;
+    uint64_t        *matched;     // A bit for each row, on disk; nullptr: nobody asks.
+    const SpillJoin *right;       // Of answers: what they are rows of.
+    int64_t          chains_cut;  // Of answers: at so many hashes chains are cut, unit by unit.
 };
 
 // The order of rows on disk: their hash, then the order in which they came.
 extern const SbSortBy spill_join_by;
 
-// Brings all runs, which are in that order, into one; by as many threads as there are if the runs
-// have an index. Takes them. nullptr: spill->failed.
-SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *parallel);
+// What is made of the runs, which are in that order and which it takes. Readers will come to
+// `places` of the sequence. nullptr: spill->failed.
+SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, int64_t places,
+                           SbParallel *parallel);
+// Unites the runs, unless they are few; others may read meanwhile. If there is no memory they stay
+// as they are. False: spill->failed.
+bool spill_join_unite(SpillJoin *join, SbParallel *parallel);
+// What readers read now.
+const SpillRuns *spill_join_runs(const SpillJoin *join);
 void spill_join_close(SpillJoin *join);
 
 // ---- reading, by any number of threads ----------------------------------------------------------
 
 typedef struct SpillJoinCursor {
     const SpillJoin *join;      // nullptr: not open.
-    SpillReader reader;
-    uint32_t    part;           // The part that the reader reads.
-    int64_t     charged;
-    int64_t     block;          // The last mark of the index that is not after it.
-    int64_t     at;             // In the block: the row after the one that is shown.
-    SbEntry    *entry;          // Shown; nullptr: none.
+    SpillMerge *merge;
+    const SbEntry *entry;       // Shown; nullptr: none.
     int64_t     held;           // Bytes after it.
     int64_t     number;         // The number of the row that is shown.
 } SpillJoinCursor;
@@ -113,7 +116,9 @@ bool spill_join_rest(const SpillJoin *join, const SbSortBy *by, SpillRuns *to,
 // An ask: {hash, number of the unit}, in that order.
 extern const SbBreaker spill_join_ask;
 
-// Answers the asks, which are reduced and stay. nullptr: spill->failed, or there is no memory.
-SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbParallel *parallel);
+// Answers the asks of so many units, which are reduced and stay. nullptr: spill->failed, or there
+// is no memory.
+SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, int64_t units,
+                             SbParallel *parallel);
 
 #endif

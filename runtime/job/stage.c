@@ -252,14 +252,13 @@ static bool may_stop_early(const StageRun *run) {
     return limited;
 }
 
-bool stage_asks_ahead(const StageRun *run) {
-    bool again = run->repeats || source_reads_again(run->setup.files);
-    return again && !sb_reads_edge(run->job->ask.what, run->stage) && !may_stop_early(run) &&
-           probe_ahead_wanted(&run->setup);
-}
+bool stage_asks_ahead(const StageRun *run) { return probe_ahead_wanted(&run->setup); }
 
 void stage_ask_ahead(StageRun *run, SbParallel *parallel) {
-    ProbeAheadSetup what = {&run->setup, &run->units.what, &run->job->stop.cancel};
+    bool again = run->repeats || source_reads_again(run->setup.files);
+    bool reads_edge = sb_reads_edge(run->job->ask.what, run->stage);
+    ProbeAheadSetup what = {&run->setup, &run->units.what, &run->job->stop.cancel,
+                            again && !reads_edge && !may_stop_early(run)};
     probe_ahead_open(&run->ahead, &what, parallel);
     run->setup.ahead = &run->ahead;
 }

@@ -76,8 +76,8 @@ bool stage_open_breaker(Job *job, uint32_t breaker);
 bool stage_open_breakers(StageRun *run);
 // Opens what it reads.
 bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble);
-// Lets all its units say what they look up in joins on disk. Changes nothing but time. Wanted: only
-// then is it worth to have threads for it.
+// Makes joins on disk ready: where it can, all its units say what they look up. Changes nothing but
+// time. Wanted: only then is it worth to have threads for it.
 bool stage_asks_ahead(const StageRun *run);
 void stage_ask_ahead(StageRun *run, SbParallel *parallel);
 // Gives back what an ended run does not need.

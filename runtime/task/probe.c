@@ -21,7 +21,7 @@ static const SbTable no_table = {.slots = &no_slot};
 
 // ---- opening ------------------------------------------------------------------------------------
 
-static const SpillJoin *join_of(const TaskSetup *setup, uint32_t need) {
+static SpillJoin *join_of(const TaskSetup *setup, uint32_t need) {
     uint32_t breaker = setup->stage->needs[need];
     bool is_join = setup->job->breakers[breaker].kind == SB_BREAK_JOIN;
     // A worker has no breaker of the table, which is in memory then.
@@ -39,7 +39,7 @@ bool probe_open(Probe *probe, const TaskSetup *setup) {
     probe->joins = calloc(count, sizeof *probe->joins);
     if (!probe->tables || !probe->joins) return false;
     for (uint32_t i = 0; i < stage->need_count; i++) {
-        const SpillJoin *on_disk = join_of(setup, i);
+        SpillJoin *on_disk = join_of(setup, i);
         probe->tables[stage->needs[i]] = setup->tables[stage->needs[i]];
         if (!on_disk) continue;
         ProbeJoin *join = &probe->joins[probe->count++];

@@ -31,7 +31,7 @@ struct ProbeAhead {
 
 // One join of the stage.
 typedef struct ProbeJoin {
-    const SpillJoin *join;
+    SpillJoin       *join;
     uint32_t         breaker;
     SbTable          table;
     uint64_t        *slots;

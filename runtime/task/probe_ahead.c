@@ -124,7 +124,9 @@ static SpillJoin *tell(Asking *asking, const SpillJoin *join, SbParallel *parall
     pthread_mutex_init(&asking->lock, nullptr);
     if (spill_runs_open(&asking->asks, join->spill, join->spill->memory)) {
         asking->asks.indexed = true;
-        if (ask_all(asking, parallel)) answers = spill_join_answer(join, &asking->asks, parallel);
+        int64_t units = asking->ahead->unit_count;
+        if (ask_all(asking, parallel))
+            answers = spill_join_answer(join, &asking->asks, units, parallel);
         spill_runs_close(&asking->asks);
     }
     pthread_mutex_destroy(&asking->lock);
@@ -132,17 +134,25 @@ static SpillJoin *tell(Asking *asking, const SpillJoin *join, SbParallel *parall
     return answers;
 }
 
+// Do units look for rows of the join themselves? Those that were told do so where chains are cut.
+static bool is_sought(const ProbeAhead *ahead, uint32_t join) {
+    enum : int64_t { CHAINS_FEW = 8 };
+    return join >= ahead->count || ahead->answers[join]->chains_cut > CHAINS_FEW;
+}
+
 void probe_ahead_open(ProbeAhead *ahead, const ProbeAheadSetup *what, SbParallel *parallel) {
     Probe probe;
     *ahead = (ProbeAhead){0};
     if (!probe_open(&probe, what->setup)) return;
     ahead->answers = calloc(probe.count + 1, sizeof(SpillJoin *));
-    for (uint32_t i = 0; ahead->answers && i < probe.count; i++) {
+    for (uint32_t i = 0; ahead->answers && what->again && i < probe.count; i++) {
         Asking asking = {.what = what, .ahead = ahead, .join = i};
         ahead->answers[i] = tell(&asking, probe.joins[i].join, parallel);
         if (!ahead->answers[i]) break;
         ahead->count++;
     }
+    for (uint32_t i = 0; i < probe.count; i++)
+        if (is_sought(ahead, i) && !spill_join_unite(probe.joins[i].join, parallel)) break;
     probe_close(&probe);
 }
 

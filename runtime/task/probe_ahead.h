@@ -14,11 +14,13 @@ typedef struct ProbeAheadSetup {
     const TaskSetup  *setup;       // Of the stage's tasks.
     const UnitsSetup *units;       // Its units.
     _Atomic int      *cancel;      // The job's.
+    bool              again;       // The units can be read twice, and all of them will be.
 } ProbeAheadSetup;
 
 // Is any of the stage's joins on disk?
 bool probe_ahead_wanted(const TaskSetup *setup);
-// Lets all units ask, one join after the other.
+// Lets all units ask, one join after the other. Joins whose rows will be looked for here and there
+// all the same are united (spill_join.h).
 void probe_ahead_open(ProbeAhead *ahead, const ProbeAheadSetup *what, SbParallel *parallel);
 void probe_ahead_close(ProbeAhead *ahead);
 

@@ -63,7 +63,7 @@ typedef struct Job {
     Spill           spill;
     SbBreaker       what;
     SbBreakerState *breaker;
-    const SpillJoin *join;
+    SpillJoin      *join;
     int64_t         rows;
 } Job;
 
@@ -214,11 +214,17 @@ static void all_blocks_are_known(void) {
     Job job;
     check_hashes(THIN_ROWS, THIN_LIMIT, KEYS - 1);
     job_open(&job, THIN_ROWS, THIN_LIMIT, SB_JOIN_MATCHES);
-    const SpillIndex *index = job.join->run.index;
-    CHECK_SAYS(index->every == 1 && index->count > 500, "%ld blocks", (long)index->count);
-    CHECK(index->charged == 0 && job.spill.indexed == 0);
-    for (int64_t i = 1; i < index->count; i++)
-        CHECK(index->marks[i - 1].row < index->marks[i].row);
+    const SpillRuns *runs = spill_join_runs(job.join);
+    int64_t blocks = 0;
+    for (uint32_t r = 0; r < runs->count; r++) {
+        const SpillIndex *index = runs->items[r].index;
+        CHECK(index->every == 1 && index->charged == 0);
+        for (int64_t i = 1; i < index->count; i++)
+            CHECK(index->marks[i - 1].row < index->marks[i].row);
+        blocks += index->count;
+    }
+    CHECK_SAYS(runs->count > 0 && blocks > 500, "%ld blocks", (long)blocks);
+    CHECK(job.spill.indexed == 0);
     job_close(&job);
 }
 
@@ -494,7 +500,7 @@ static void check_told(int64_t limit, bool cuts) {
     job_open(&job, 3000, limit, SB_JOIN_MATCHES);
     CHECK(spill_runs_open(&runs, &job.spill, job.spill.memory));
     write_asks(&job, &runs);
-    SpillJoin *answers = spill_join_answer(job.join, &runs, &in_turn);
+    SpillJoin *answers = spill_join_answer(job.join, &runs, UNITS, &in_turn);
     CHECK_SAYS(answers, "%s", job.spill.trouble.text);
     for (int64_t unit = 0; answers && unit < UNITS; unit++) {
         if (cuts && !asks(unit, HOT_KEY)) continue;
@@ -520,13 +526,14 @@ static void answers_make_room(void) {
     SbParallel alone = {each_in_turn, 1};
     Job job;
     job_open(&job, 20000, LIMIT, SB_JOIN_MATCHES);
+    CHECK(spill_join_unite(job.join, &in_turn));
     for (int64_t left = LEAST; left < 9 << 18; left += STEP) {
         SpillRuns runs;
         int64_t others = LIMIT - job.memory.used - left;
         CHECK(spill_runs_open(&runs, &job.spill, job.spill.memory));
         write_asks(&job, &runs);
         CHECK(sb_memory_charge(&job.memory, others));
-        SpillJoin *answers = spill_join_answer(job.join, &runs, &alone);
+        SpillJoin *answers = spill_join_answer(job.join, &runs, UNITS, &alone);
         CHECK_SAYS(answers, "%ld bytes: %s", (long)left, job.spill.trouble.text);
         sb_memory_release(&job.memory, others);
         spill_join_close(answers);
@@ -549,14 +556,16 @@ static void change_byte(const Job *job, const SpillRun *run) {
     close(file);
 }
 
-static void check_damage(uint32_t part) {
+static void check_damage(uint32_t run, bool unites) {
     Job job;
     Taker taker;
     uint64_t hashes[KEYS];
     int64_t count = hashes_of(hashes, 1);
-    job_open(&job, THIN_ROWS, 64 << 20, SB_JOIN_MATCHES);
-    CHECK_SAYS(job.join->part_count == THREADS, "%u parts", job.join->part_count);
-    change_byte(&job, &job.join->parts[part].run);
+    job_open(&job, 20000, 64 << 20, SB_JOIN_MATCHES);
+    if (unites) CHECK(spill_join_unite(job.join, &in_turn));
+    const SpillRuns *runs = spill_join_runs(job.join);
+    CHECK_SAYS((runs->count == THREADS) == unites, "%u runs", runs->count);
+    change_byte(&job, &runs->items[run]);
     taker_open(&taker, job.join, INT64_MAX, INT64_MAX);
     CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_TROUBLE);
     CHECK(job.spill.failed && job.spill.trouble.kind == TROUBLE_SPILL_READ);
@@ -566,30 +575,76 @@ static void check_damage(uint32_t part) {
 }
 
 static void damage_is_found(void) {
-    for (uint32_t part = 0; part < THREADS; part++) check_damage(part);
+    for (uint32_t run = 0; run < THREADS; run++) check_damage(run, true);
+    check_damage(THREADS, false);
 }
 
-// ---- parts --------------------------------------------------------------------------------------
+// ---- runs that are united -----------------------------------------------------------------------
 
-// What threads write side by side has the order, the marks and the sizes of one run.
-static void parts_are_one_run(void) {
+static void check_same(const Job *job, SpillJoinRows *before, SpillJoinRows *after) {
+    CHECK(before->rows.count > 0 && before->rows.count == after->rows.count);
+    for (int64_t i = 0; i < before->rows.count && i < after->rows.count; i++)
+        CHECK(before->entries[i]->order == after->entries[i]->order &&
+              before->entries[i]->hash == after->entries[i]->hash &&
+              job->what.equal(before->entries[i], after->entries[i]));
+}
+
+// Rows that are read from many runs side by side have the numbers that they have in a few.
+static void numbers_stay_the_same(void) {
+    Job job;
+    Taker before, after;
+    uint64_t hashes[KEYS];
+    int64_t count = hashes_of(hashes, 1);
+    job_open(&job, 6000, 64 << 20, SB_JOIN_MATCHES);
+    CHECK(spill_join_runs(job.join)->count > THREADS);
+    taker_open(&before, job.join, INT64_MAX, INT64_MAX);
+    CHECK(spill_join_take(&before.take, hashes, count) == JOIN_TAKEN);
+    CHECK(spill_join_unite(job.join, &in_turn));
+    CHECK(spill_join_runs(job.join)->count <= THREADS);
+    taker_open(&after, job.join, INT64_MAX, INT64_MAX);
+    CHECK(spill_join_take(&after.take, hashes, count) == JOIN_TAKEN);
+    check_same(&job, &before.rows, &after.rows);
+    taker_close(&before);
+    taker_close(&after);
+    job_close(&job);
+}
+
+// A row's number leads to a place in front of it, and not far.
+static void numbers_have_places(void) {
     Job job;
     job_open(&job, THIN_ROWS, 64 << 20, SB_JOIN_MATCHES);
-    const SpillJoin *join = job.join;
-    const SpillIndex *index = join->run.index;
-    int64_t least = join->run.bytes, rows = 0;
-    CHECK_SAYS(join->part_count == THREADS, "%u parts", join->part_count);
-    for (uint32_t p = 0; p < join->part_count; p++) {
-        const SpillJoinPart *part = &join->parts[p];
-        const SpillMark *first = &index->marks[part->block];
-        CHECK(first->row == rows && first->at == part->run.begin);
-        if (part->run.bytes < least) least = part->run.bytes;
-        rows += part->run.rows;
+    const SpillRuns *runs = spill_join_runs(job.join);
+    SpillMerge *merge = spill_merge_open(runs, &job.what, &spill_join_by);
+    CHECK(merge && runs->count > 0);
+    for (int64_t row = 0; merge && row < THIN_ROWS; row += THIN_ROWS / 7) {
+        CHECK(spill_merge_seek(merge, spill_runs_place(runs, row)));
+        int64_t at = spill_merge_row(merge);
+        CHECK_SAYS(at <= row && row - at <= THIN_ROWS / 50, "%ld of %ld", (long)at, (long)row);
     }
-    CHECK(rows == THIN_ROWS && join->run.rows == rows);
-    CHECK_SAYS(least > join->run.bytes / THREADS / 2, "%ld bytes", (long)least);
-    for (int64_t i = 1; i < index->count; i++)
-        CHECK(!spill_key_less(index->marks[i].key, index->marks[i - 1].key));
+    spill_merge_close(merge);
+    job_close(&job);
+}
+
+// What threads write side by side follows one after the other.
+static void united_runs_are_one_sequence(void) {
+    Job job;
+    job_open(&job, THIN_ROWS, 64 << 20, SB_JOIN_MATCHES);
+    CHECK(spill_join_unite(job.join, &in_turn));
+    const SpillRuns *runs = spill_join_runs(job.join);
+    SpillKey last = {0};
+    int64_t rows = 0;
+    CHECK_SAYS(runs->count == THREADS, "%u runs", runs->count);
+    for (uint32_t r = 0; r < runs->count; r++) {
+        const SpillRun *run = &runs->items[r];
+        CHECK(run->index->marks[0].row == 0 && run->index->marks[0].at == run->begin);
+        for (int64_t i = 0; i < run->index->count; i++) {
+            CHECK(!spill_key_less(run->index->marks[i].key, last));
+            last = run->index->marks[i].key;
+        }
+        rows += run->rows;
+        CHECK_SAYS(run->rows > THIN_ROWS / THREADS / 2, "%ld rows", (long)run->rows);
+    }
+    CHECK(rows == THIN_ROWS && job.join->rows == rows);
     job_close(&job);
 }
 
@@ -604,7 +659,9 @@ static const UnitTest tests[] = {
     {"units_are_told_what_they_ask_for", units_are_told_what_they_ask_for},
     {"answers_make_room", answers_make_room},
     {"pieces_take_a_share_of_the_memory", pieces_take_a_share_of_the_memory},
-    {"parts_are_one_run", parts_are_one_run},
+    {"numbers_stay_the_same", numbers_stay_the_same},
+    {"numbers_have_places", numbers_have_places},
+    {"united_runs_are_one_sequence", united_runs_are_one_sequence},
     {"damage_is_found", damage_is_found},
 };
 
