@@ -401,6 +401,13 @@ bool spill_merge_seek(SpillMerge *merge, SpillKey key) {
 
 // ---- fewer runs ---------------------------------------------------------------------------------
 
+// Beside what a small job needs in any case a merge takes twice the part.
+static int64_t merge_bytes(const SbMemory *memory) {
+    enum : int64_t { LEAST = 8 << 20 };
+    int64_t all = memory->limit / MERGE_SHARE, more = (memory->limit - LEAST) / MERGES_SHARE;
+    return all > more ? all : more;
+}
+
 // How many runs a merge with a share of the memory can read at once; at least two.
 static uint32_t fan_in(const SpillRuns *runs, int64_t shares) {
     int64_t block = 1, packed = 0;
@@ -409,8 +416,7 @@ static uint32_t fan_in(const SpillRuns *runs, int64_t shares) {
         if (run->block_max > block) block = run->block_max;
         if (run->packed_max > packed) packed = run->packed_max;
     }
-    int64_t most = (runs->spill->memory->limit / MERGE_SHARE / shares - packed) /
-                   (block + SB_SLACK);
+    int64_t most = (merge_bytes(runs->spill->memory) / shares - packed) / (block + SB_SLACK);
     return most < 2 ? 2 : most > runs->count ? runs->count : (uint32_t)most;
 }
 
