@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Jobs in a cgroup whose limit is what --memory says: each finishes with the same bytes and is never killed.
 
-usage: tests/memory/run.py [--all] [--times=N] [--table=FILE] [CASE...]
+usage: tests/memory/run.py [--all] [--times=N] [--table=FILE] [--duckdb] [CASE...]
 
 Every case, or this submission's share of them (tests/share.py), runs with its minimum, as --plan shows it, and with --all with twice that and its full speed too. Its
 rows take N times the memory (2 unless it is said, of a few cases 10 or 20; 20 for the table). Without the right to make a cgroup all is
-skipped.
+skipped. With --duckdb DuckDB does the same work beside the job, with that much as its memory_limit (peer.py, the peers of tests/bench/run.sh
+--install): outside of the cgroup, as its process takes more than its limit.
 """
 import argparse
 import hashlib
@@ -13,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -21,6 +23,7 @@ import tempfile
 import time
 
 import cgroup
+import peer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -142,13 +145,16 @@ def make_long_rows(path, memory, times):
 
 
 class Case:
-    def __init__(self, name, work, times):
+    def __init__(self, name, work, times, peers=False):
         self.name, self.times = name, times
         self.folder = work / name
         self.folder.mkdir()
         self.row_bytes, text = CASES[name]
         self.rows = "param rows" in text
         self.input = None if self.rows else re.search(r'csv\("([^"]*)"\) as', text)[1]
+        self.has_peer = peers and name in peer.QUERIES
+        if self.has_peer:
+            text = peer.replace_calls(text, "hash")
         (self.folder / "main.sbd").write_text(text.lstrip())
         (self.folder / "foreign.c").write_text(FOREIGN.lstrip().replace('#include "foreign.h"\n', ""))
         subprocess.run([SBC, "main.sbd", "-o", "job", f"--target={ROOT}/tests/least_level.yaml"], cwd=self.folder, check=True)
@@ -180,6 +186,20 @@ class Case:
                        stdin=self.stdin())
         return digest(self.folder / "out.csv"), time.monotonic() - began
 
+    def measure_peer(self, memory, wanted):
+        """DuckDB's seconds, or why there are none."""
+        rows = memory * self.times // self.row_bytes
+        began = time.monotonic()
+        done = subprocess.run([peer.PYTHON, peer.__file__, self.name, str(rows), str(memory), self.folder], capture_output=True, text=True,
+                              timeout=SECONDS)
+        seconds = time.monotonic() - began
+        shutil.rmtree(self.folder / "peer", ignore_errors=True)
+        if done.returncode == peer.OUT_OF_MEMORY:
+            return "out of memory"
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr[-1000:])
+        return f"{seconds:.1f}" if digest(self.folder / "peer.csv") == wanted else "other bytes"
+
     def measure(self, name, memory):
         """What a run in the cgroup leaves; `wrong` says what is not as it should be."""
         options = self.options(memory)
@@ -199,6 +219,9 @@ class Case:
         result |= {key: figures[key] for key in ("spilled", "spilled_on_disk", "memory_peak", "tasks_fit", "tasks_most")}
         if digest(self.folder / "out.csv") != wanted:
             result["wrong"] = "other bytes"
+        if self.has_peer:
+            result["peer"] = self.measure_peer(memory, wanted)
+            result["wrong"] = result["wrong"] or ("DuckDB leaves other bytes" if result["peer"] == "other bytes" else None)
         return result
 
 
@@ -245,21 +268,24 @@ def allowed(one, rate):
 
 def table(results, times, rates):
     rate = statistics.median(rates)
+    peers = any("peer" in one for one in results)
+    beside = ("DuckDB has the same memory_limit and threads for the same work, outside of a cgroup; its bytes are the same. " if peers else "")
     lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --all --times={times} --table=FILE`, two threads. The rows "
              f"of each case take {times} times the memory; every run has the same bytes as one without a limit, whose seconds stand "
-             f"beside its own; of short runs the least of {ROUNDS} counts. The target: done at the minimum, at whatever speed; at full speed 5 % slower than without a limit; and "
+             f"beside its own; of short runs the least of {ROUNDS} counts. {beside}The target: done at the minimum, at whatever speed; at full speed 5 % slower than without a limit; and "
              f"what spills above the minimum as long as without a limit, its bytes on disk twice at the rate of the disk, and 10 % more. "
              f"That rate, of {RATE_MIB} MiB written and flushed, is measured before each case: {min(rates):.0f} to {max(rates):.0f} MiB/s; "
              f"the median, {rate:.0f}, counts.\n",
-             "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | on disk, MiB | seconds | without a limit | target |",
-             "|---|---|---:|---|---:|---:|---:|---:|---:|---:|"]
+             "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | on disk, MiB | seconds | without a limit | target |"
+             + (" DuckDB |" if peers else ""),
+             "|---|---|---:|---|---:|---:|---:|---:|---:|---:|" + ("---:|" if peers else "")]
     for one in results:
         judged = one["name"] != "minimum" and (one["spilled"] or one["name"] == "full speed")
         met = "met" if one["seconds"] <= allowed(one, rate) else "missed"
         target = f"{allowed(one, rate):.1f} {met}" if judged else ""
         lines.append(f"| {one['case']} | {one['name']} | {one['memory'] / MIB:.1f} | {one['tasks_fit']} of {one['tasks_most']} | "
                      f"{one['memory_peak'] / MIB:.1f} | {one['spilled'] / MIB:.0f} | {one['spilled_on_disk'] / MIB:.0f} | "
-                     f"{one['seconds']:.1f} | {one['unlimited']:.1f} | {target} |")
+                     f"{one['seconds']:.1f} | {one['unlimited']:.1f} | {target} |" + (f" {one.get('peer', '')} |" if peers else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -269,6 +295,7 @@ def main():
     parser.add_argument("--times", type=int)
     parser.add_argument("--table")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--duckdb", action="store_true")
     arguments = parser.parse_args()
     for name in arguments.cases:
         if name not in CASES:
@@ -277,6 +304,8 @@ def main():
         parser.error(f"no folder for {arguments.table}")
     if arguments.table and not arguments.times:
         arguments.times = 20
+    if arguments.duckdb and not peer.PYTHON.exists():
+        parser.error("no peers; they are installed by: tests/bench/run.sh --install")
     why = cgroup.why_not()
     if why:
         print(f"skipped: {why}\n0 passed, 0 failed, {len(CASES)} skipped")
@@ -288,13 +317,14 @@ def main():
         for name in chosen:
             if arguments.table:
                 rates.append(disk_rate(pathlib.Path(work)))
-            case = Case(name, pathlib.Path(work), arguments.times or TIMES.get(name, 2))
+            case = Case(name, pathlib.Path(work), arguments.times or TIMES.get(name, 2), arguments.duckdb)
             for size, memory in list(case.memories().items())[: None if arguments.all else 1]:
                 result = case.measure(size, memory)
                 result = measure_again(case, result) if arguments.table else result
                 results.append(result)
                 if arguments.table:
-                    print(f"{name}, {size}: {result['seconds']:.1f} s, {result['unlimited']:.1f} s without a limit", flush=True)
+                    beside = f", DuckDB {result['peer']}" if "peer" in result else ""
+                    print(f"{name}, {size}: {result['seconds']:.1f} s, {result['unlimited']:.1f} s without a limit{beside}", flush=True)
                 if result["wrong"]:
                     failed += 1
                     print(f"FAIL memory {name}, {size} of {memory / MIB:.1f} MiB: {result['wrong']}; alone: "
