@@ -1,12 +1,12 @@
 // Spill join: the right side of a join that the memory does not hold.
 //
 // Its rows go to disk in the order of (hash, right order), as runs with indexes. They are read as
-// one sequence, in which a row is known by its number. A reader that has a list of hashes in their
-// order goes along all runs side by side, through the blocks where the hashes are, and takes the
-// rows that it asks for. So the rows taken are in right order within each key.
+// one sequence, in which a row is known by its number. A reader has a list of hashes in their
+// order. It goes along all runs side by side, through the blocks where the hashes are. So the rows
+// taken are in right order within each key.
 //
-// Where rows are looked for here and there, or the memory holds no blocks of all runs, the runs are
-// united first: into a few, one after the other, which threads write side by side. Their indexes
+// The runs are united first where rows are looked for here and there, and where the memory holds no
+// blocks of all runs. Threads write a few runs then, one after the other in order. Their indexes
 // lie on disk and have all blocks. The numbers stay the same.
 #ifndef SBC_RUNTIME_SPILL_JOIN_H
 #define SBC_RUNTIME_SPILL_JOIN_H
@@ -20,8 +20,8 @@ struct SpillJoin {
     Spill           *spill;
     const SbBreaker *what;
     SpillRuns        runs;
-    SpillRuns        united;      // What they become...
-    _Atomic bool     is_united;   // ...which is read from then on.
+    SpillRuns        united;      // What they become.
+    _Atomic bool     is_united;   // That is what is read.
     pthread_mutex_t  lock;        // Of uniting.
     int64_t          rows;
     uint64_t        *matched;     // A bit for each row, on disk; nullptr: nobody asks.
