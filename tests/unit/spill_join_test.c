@@ -89,10 +89,11 @@ static bool keep(SbRows *part, int64_t number) {
     return row && row->text.ptr;
 }
 
-static void job_open(Job *job, int64_t rows, int64_t limit, SbJoinWants wants) {
+// Eager: each few rows are a run.
+static void job_open_with(Job *job, int64_t rows, int64_t limit, SbJoinWants wants, bool eager) {
     *job = (Job){.root = root_open(), .what = join_that_wants(wants), .rows = rows};
     sb_memory_open(&job->memory, limit);
-    job->memory.eager = true;
+    job->memory.eager = eager;
     CHECK(spill_open(&job->spill, job->root, THREADS, &job->memory));
     job->breaker = sb_breaker_open(&job->what, THREADS, &job->memory, &job->spill);
     bool good = job->breaker;
@@ -103,6 +104,10 @@ static void job_open(Job *job, int64_t rows, int64_t limit, SbJoinWants wants) {
     CHECK_SAYS(sb_breaker_finish(job->breaker, &in_turn) == SB_OK, "%s", job->spill.trouble.text);
     job->join = sb_breaker_join(job->breaker);
     CHECK(job->join && sb_breaker_rows_in(job->breaker) == rows);
+}
+
+static void job_open(Job *job, int64_t rows, int64_t limit, SbJoinWants wants) {
+    job_open_with(job, rows, limit, wants, true);
 }
 
 static void job_close(Job *job) {
@@ -627,8 +632,10 @@ static void numbers_have_places(void) {
 
 // What threads write side by side follows one after the other.
 static void united_runs_are_one_sequence(void) {
+    enum { ROWS = 4 * THIN_ROWS };
     Job job;
-    job_open(&job, THIN_ROWS, 64 << 20, SB_JOIN_MATCHES);
+    job_open_with(&job, ROWS, 8 << 20, SB_JOIN_MATCHES, false);
+    CHECK(spill_join_runs(job.join)->count > THREADS);
     CHECK(spill_join_unite(job.join, &in_turn));
     const SpillRuns *runs = spill_join_runs(job.join);
     SpillKey last = {0};
@@ -642,9 +649,9 @@ static void united_runs_are_one_sequence(void) {
             last = run->index->marks[i].key;
         }
         rows += run->rows;
-        CHECK_SAYS(run->rows > THIN_ROWS / THREADS / 2, "%ld rows", (long)run->rows);
+        CHECK_SAYS(run->rows > ROWS / THREADS / 2, "%ld rows", (long)run->rows);
     }
-    CHECK(rows == THIN_ROWS && job.join->rows == rows);
+    CHECK(rows == ROWS && job.join->rows == rows);
     job_close(&job);
 }
 
