@@ -59,5 +59,6 @@ def page(members, options, matrix):
     about = (f"Counted on {time.strftime('%Y-%m-%d')} by `tests/bench/matrix/matrix.py --instructions --write` at commit {tables.commit()}: instructions "
              "for each byte of input by callgrind, of one thread. Both programs are compiled for AVX2, the widest that callgrind runs. Of inputs of "
              f"{PIECE_BYTES // 1000} kB and of twice that the difference counts, so that starting does not. A share is that of the C program's "
-             "instructions in the job's. [RESULTS.md](RESULTS.md) has times.")
+             "instructions in the job's. Of so few rows nearly all make a group of 10,000, which costs more than one that finds it: rows of "
+             "`groups_*_10k` are those of new groups. [RESULTS.md](RESULTS.md) has times.")
     return "\n".join(["# Instructions of the matrix", "", about, "", *by_family, "", "## By member", "", *head, *rows, ""])
