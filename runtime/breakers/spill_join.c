@@ -127,6 +127,7 @@ static bool gather(SpillJoin *join, SpillRuns *runs, int64_t places, SbParallel 
     spill_runs_take(&join->runs, runs);
     join->rows = join->runs.rows;
     if (direct) return true;
+    join->runs.memory = runs->memory;  // What the breaker holds is there for that.
     if (!unite(join, parallel)) return spill_no_merge(&join->runs);
     spill_runs_drop(&join->runs);
     return true;
