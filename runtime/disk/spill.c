@@ -19,9 +19,7 @@
 
 enum : int64_t { BLOCK_BYTES_MIN = 16 * 1024, BLOCK_BYTES_MAX = 64 * 1024 };
 enum : int64_t { AHEAD_FIRST = 64 * 1024 };
-// Shares of the memory. Blocks are so short that one merge can read some hundred runs. Buffers
-// count as more: what rows begin with that may spill.
-enum { BLOCK_SHARE = 1024, BUFFER_SHARE = 64 };
+enum { BLOCK_SHARE = 64 };  // All writers' buffers together take about two of these of the memory.
 
 typedef struct BlockHead {
     uint64_t checksum;  // XXH64 of the bytes after the head, seeded with what follows here.
@@ -100,8 +98,8 @@ static bool no_room(Spill *spill) {
                       room);
 }
 
-static int64_t block_bytes(int64_t share, uint32_t threads) {
-    int64_t bytes = share / threads & -BLOCK_BYTES_MIN;
+static int64_t block_bytes(int64_t limit, uint32_t threads) {
+    int64_t bytes = limit / BLOCK_SHARE / threads & -BLOCK_BYTES_MIN;
     if (bytes < BLOCK_BYTES_MIN) return BLOCK_BYTES_MIN;
     return bytes > BLOCK_BYTES_MAX ? BLOCK_BYTES_MAX : bytes;
 }
@@ -112,7 +110,7 @@ static int64_t packed_bytes(int64_t block) {
 }
 
 int64_t spill_buffer_bytes(int64_t limit, uint32_t threads) {
-    int64_t block = block_bytes(limit / BUFFER_SHARE, threads);
+    int64_t block = block_bytes(limit, threads);
     return block + packed_bytes(block);
 }
 
@@ -128,7 +126,7 @@ static bool add_files(Spill *spill, uint32_t count) {
 
 bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory) {
     *spill = (Spill){.root = root, .memory = memory, .threads = threads, .folder = -1};
-    spill->block_bytes = block_bytes(memory->limit / BLOCK_SHARE, threads);
+    spill->block_bytes = block_bytes(memory->limit, threads);
     return add_files(spill, threads) && pthread_mutex_init(&spill->lock, nullptr) == 0;
 }
 

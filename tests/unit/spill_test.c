@@ -345,7 +345,7 @@ static void damage_is_found(void) {
 // than those that its writers have room for, among its own.
 static void blocks_of_a_job_with_more_memory(void) {
     Job before, after;
-    job_open_with(&before, 512 << 20);
+    job_open_with(&before, 64 << 20);
     job_open_with(&after, 2 << 20);
     write_run(&before, 0, 3, 5000);
     write_run(&after, 1, 3, 5000);
