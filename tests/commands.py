@@ -146,6 +146,7 @@ _FORMS = {
     "tests/words.py PATH": "tests/words.py docs/summary.md",
     "tests/memory/run.py CASE": MEMORY,
     "tests/memory/run.py --all --times=20 distinct": MEMORY,
+    "tests/memory/run.py --duckdb": MEMORY,
     "tests/memory/run.py --all --times=20 --table=FILE": MEMORY,
     "tests/memory/run.py --all --times=20 --table=tests/memory/RESULTS.md": MEMORY,
     "tests/names_test.py NAME": "tests/names_test.py to_timestamp",

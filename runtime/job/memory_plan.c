@@ -246,7 +246,7 @@ static int64_t share_out(const SbJob *what, int64_t whole, WorkerPlan *workers) 
     return whole - count * (each + PROCESS);
 }
 
-bool memory_plan_share_out(Job *job, uint32_t threads) {
+bool memory_plan_share_out(Job *job) {
     JobMachine *machine = &job->machine;
     WorkerPlan *workers = &machine->workers;
     const Options *options = &job->ask.options;
@@ -256,7 +256,7 @@ bool memory_plan_share_out(Job *job, uint32_t threads) {
     uint32_t own = workers->count - workers->places, cpus = machine->slots.cpus / WHOLE;
     uint32_t place_cpus = options->workers.place_cpus;
     workers->own_cpus = own > 0 && cpus > own ? cpus / own : 1;
-    workers->place_threads = place_cpus ? place_cpus : threads;
+    workers->place_threads = place_cpus ? place_cpus : cpus;
     for (uint32_t w = 0; w < workers->count; w++) {
         uint32_t each = job_worker_threads(job, w + 1);
         if (each > workers->threads) workers->threads = each;
@@ -321,7 +321,7 @@ static bool find_needs(Job *job, uint32_t threads, Sketch *least, Sketch *full,
     FlowParts of = flow_parts(job);
     WorkerPlan workers = machine->workers;
     int64_t whole = machine->memory_whole, total = machine->memory_total;
-    bool known = memory_plan_share_out(job, threads) &&
+    bool known = memory_plan_share_out(job) &&
                  find_least(&of, threads, SPEED_LEAST, least) &&
                  find_least(&of, threads, SPEED_FULL, full);
     uint32_t count = machine->workers.count;

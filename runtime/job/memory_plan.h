@@ -13,7 +13,7 @@
 
 // What each worker gets of --memory and of the threads, and what is left to this process. False:
 // there is too little for so many; job->trouble says so.
-bool memory_plan_share_out(Job *job, uint32_t threads);
+bool memory_plan_share_out(Job *job);
 // Sets the size of partitions, unless the user did, and the account. False: --memory is below the
 // minimum; job->trouble says so.
 bool memory_plan_set(Job *job, uint32_t threads);

@@ -310,7 +310,7 @@ static bool open_job(Job *job) {
     const char *alone = options->listen ? flow_job_why_alone(&job->ask, job->breakers.edges)
                                         : nullptr;
     if (alone) log_warn(&job->log, TROUBLE_JOIN_NONE, "no worker can join: %s", alone);
-    if (!memory_plan_share_out(job, threads) || !memory_plan_set(job, threads)) return false;
+    if (!memory_plan_share_out(job) || !memory_plan_set(job, threads)) return false;
     Trouble over = {0};
     if (memory_plan_over(options, &over)) log_warn(&job->log, over.kind, "%s", over.text);
     FlowParts of = flow_parts(job);
