@@ -133,5 +133,6 @@ const FormatInfo format_info_npy = {
                      .fix = "declare one column of type " TYPES ": as {value: f64}"},
     .write_columns = {.count = 1, .fits = writes,
                       .words = "one column of type " TYPES " with numbers as dimensions",
-                      .fix = "select the column first, without null: | select value = x ?? 0.0"},
+                      .fix = "select one such column: x ?? 0.0 is not null, reshape(x, 8, 3) "
+                             "has numbers"},
 };
