@@ -300,6 +300,20 @@ static Val held_constant(Emit *e, size_t offset, const Type *type, Text name) {
     return parts_struct(e, &parts, sizeof(SbHeld));
 }
 
+// Texts lie anywhere; elements of lists and most states want multiples of 16.
+static bool is_narrow(Emit *e, const Breaker *breaker) {
+    bool narrow = breaker->entry_align <= sizeof(uint64_t);
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    for (uint32_t i = 0; i < breaker->slot_count; i++)
+        narrow &= !type_is_nested(type_base(breaker->slots[i].type));
+    for (uint32_t i = 0; i < group_agg_count(e, breaker); i++) {
+        typeof(op->group.aggs[i].fn) fn = op->group.aggs[i].fn;
+        if (!fn || !fn->held.len || !plan_owns_state(breaker, i)) continue;
+        narrow &= text_eq(fn->held, TEXT("extreme_str"));
+    }
+    return narrow;
+}
+
 // What an entry of the breaker points to: keys, columns, states of aggregates, its place.
 static Val held_table(Emit *e, const Breaker *breaker, uint32_t *count) {
     uint32_t aggs = group_agg_count(e, breaker);
@@ -450,6 +464,7 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     uint32_t held_count;
     PART(&parts, SbBreaker, held, held_table(e, breaker, &held_count));
     PART(&parts, SbBreaker, held_count, emit_i32(e, held_count));
+    PART(&parts, SbBreaker, narrow, byte(e, is_narrow(e, breaker)));
     PART(&parts, SbBreaker, key_count, emit_i32(e, breaker->key_count));
     PART(&parts, SbBreaker, keeps, byte(e, breaker->keeps_op));
     part_add_text(e, &parts, offsetof(SbBreaker, hands), breaker->hands);

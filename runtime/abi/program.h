@@ -143,6 +143,7 @@ typedef struct SbBreaker {
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
     const SbHeld *held;        // All values of the entry that point elsewhere.
     uint32_t held_count;
+    bool     narrow;           // Nothing in a row needs an address that is a multiple of 16.
     uint32_t key_count;        // GROUP: the first columns of `row`. Without keys one row comes out,
                                // whatever went in.
     uint8_t  keeps;            // EDGE: 1 for the step's own rows, 0 for the rows that the step

@@ -192,7 +192,8 @@ static int32_t write_result(Range *range) {
     sb_sort_serial(list, room, count, &by_order);
     SpillIndex *index = spill_runs_index(groups->results);
     const SpillPut put = {groups->spill, range->thread, groups->what, &by_order, index};
-    bool good = spill_begin(groups->spill, range->thread) && spill_put_all(&put, list, count);
+    bool good = spill_begin_short(groups->spill, range->thread, groups->block_bytes) &&
+                spill_put_all(&put, list, count);
     sb_memory_free(groups->memory, room, bytes);
     SpillRun run;
     if (good) good = spill_index_end(index, groups->spill, range->thread, &run) &&
@@ -418,6 +419,7 @@ static void merge_tables(SpillGroups *groups, const SpillTables *tables, uint32_
         return;
     }
     add_work(&work, tables, shares);
+    if (level == 0) groups->block_bytes = spill_block_for(groups->spill, work.count);
     merge_work(&work, parallel);
     free(work.ranges);
 }

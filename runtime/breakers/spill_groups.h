@@ -24,6 +24,7 @@ typedef struct SpillGroups {
     SbMemory        *memory;    // The account that merging takes from.
     const SbBreaker *what;
     uint32_t         bits;      // Of a hash: a level has as many ranges as they have values.
+    int64_t          block_bytes;  // Of the results: one merge is to read them all.
     SpillTables      tables;    // Tables that were written.
     SpillRuns       *results;   // Runs of whole groups, in order.
     SpillGroupsPart *parts;     // By thread.

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+enum { WIDE = 16 };  // The alignment of elements of lists, and of states.
 enum { CACHE_LINE = 64, HELD_LINES = 2, ENTRIES_AHEAD = 16, HELD_AHEAD = 8 };
 
 typedef enum Way { WAY_MEASURE, WAY_PUT, WAY_PACK, WAY_LINK, WAY_COPY } Way;
@@ -26,8 +27,8 @@ static const char zeroes[15];
 // null, by which some states tell that they hold nothing.
 static char *const some_address = (char *)1;
 
-static void align(Walk *walk) {
-    int64_t gap = -walk->at & 15;
+static void align(Walk *walk, int64_t to) {
+    int64_t gap = -walk->at & (to - 1);
     if (walk->way == WAY_PUT) spill_add(walk->spill, walk->thread, zeroes, gap);
     if (walk->way == WAY_PACK) memset(walk->base + walk->at, 0, (size_t)gap);
     walk->at += gap;
@@ -36,7 +37,7 @@ static void align(Walk *walk) {
 static void *hold(SbHolder *self, void *field, int64_t bytes, bool aligned) {
     Walk *walk = (Walk *)(void *)self;
     char *here;
-    if (aligned) align(walk);
+    if (aligned) align(walk, WIDE);
     memcpy(&here, field, sizeof here);
     switch (walk->way) {
     case WAY_MEASURE: break;
@@ -65,7 +66,7 @@ static int64_t walk_entry(Walk *walk, const SbBreaker *what, const SbEntry *entr
         const SbHeld *held = &what->held[i];
         held->hold(&walk->holder, held->type, (char *)(uintptr_t)entry + held->offset);
     }
-    align(walk);
+    align(walk, spill_row_align(what));
     return walk->bad ? -1 : walk->at;
 }
 

@@ -1,10 +1,10 @@
 // Spill rows: entries as they lie on disk.
 //
-// A row is its entry and, from a multiple of 16 on, what the entry points to, in the order of
-// SbBreaker.held. Texts stand as they are, elements of lists from a multiple of 16 on. Each row is
-// a multiple of 16 bytes. Pointers mean nothing there, and are all the same but in rows longer than
-// a block. A reader walks the row in the same order, and so knows where everything lies. So a row
-// is used where it was read.
+// A row is its entry and, from a multiple of its alignment on, what the entry points to, in the
+// order of SbBreaker.held. Texts stand as they are, elements of lists from a multiple of 16 on.
+// Each row is a multiple of its alignment, 8 or 16 (SbBreaker.narrow). Pointers mean nothing there,
+// and are all the same but in rows longer than a block. A reader walks the row in the same order,
+// and so knows where everything lies. So a row is used where it was read.
 #ifndef SBC_RUNTIME_SPILL_ROWS_H
 #define SBC_RUNTIME_SPILL_ROWS_H
 
@@ -12,9 +12,13 @@
 #include "runtime/disk/index.h"
 #include "runtime/rows.h"
 
-// Bytes of an entry there, without what it points to: a multiple of 16.
+// Rows begin at multiples of it.
+static inline int64_t spill_row_align(const SbBreaker *what) { return what->narrow ? 8 : 16; }
+
+// Bytes of an entry there, without what it points to: a multiple of the alignment.
 static inline int64_t spill_entry_bytes(const SbBreaker *what) {
-    return ((int64_t)what->entry_bytes + 15) & -16;
+    int64_t align = spill_row_align(what);
+    return ((int64_t)what->entry_bytes + align - 1) & -align;
 }
 
 // Appends the row to the run that the writer of `thread` has begun.
@@ -34,8 +38,8 @@ bool spill_put_noted(const SpillPut *put, const SbEntry *entry);
 // The same of many, which lie anywhere in memory.
 bool spill_put_all(const SpillPut *put, const SbEntry *const *entries, int64_t count);
 
-// Points the entry to what it holds, which lies in the `len` bytes at `held` (a multiple of 16).
-// How many of them it takes, a multiple of 16; -1: more than there are.
+// Points the entry to what it holds, which lies in the `len` bytes at `held` (a multiple
+// of the alignment). How many of them it takes, a multiple as well; -1: more than there are.
 int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t len);
 
 // The longest row of the run, as far as its first block goes: keys come before all else that it

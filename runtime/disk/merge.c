@@ -408,6 +408,11 @@ static int64_t merge_bytes(const SbMemory *memory) {
     return all > more ? all : more;
 }
 
+int64_t spill_block_for(const Spill *spill, uint32_t runs) {
+    enum { PACKED = 1, ROUNDED = 1 };  // One as it lies on disk, and what divisions leave out.
+    return merge_bytes(spill->memory) / (runs + PACKED + ROUNDED) - SB_SLACK;
+}
+
 // How many runs a merge with a share of the memory can read at once; at least two.
 static uint32_t fan_in(const SpillRuns *runs, int64_t shares) {
     int64_t block = 1, packed = 0;

@@ -35,6 +35,8 @@ SpillIndex *spill_runs_index(const SpillRuns *runs);
 // How many merges of all runs side by side leave room for who reads and writes beside them; at
 // least one.
 uint32_t spill_merges_most(const SpillRuns *runs);
+// How long blocks of so many runs may be for one merge to read them all.
+int64_t spill_block_for(const Spill *spill, uint32_t runs);
 // Merges runs until one merge can read all that are left.
 bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
                        SbParallel *parallel);

@@ -43,6 +43,7 @@ struct SpillWriter {
     int64_t  at;        // Its end.
     char    *block;     // The block that is filled, nullptr: no buffers yet...
     int64_t  used;
+    int64_t  most;      // Bytes of a block of this run at most.
     char    *packed;    // ...and how it is written: its head, its bytes.
     int64_t  packed_room;
     int64_t  chained;   // Bytes of the row that is added in the blocks before this one...
@@ -277,7 +278,15 @@ bool spill_begin(Spill *spill, uint32_t thread) {
     }
     SpillWriter *writer = &spill->writers[thread];
     writer->used = writer->chained = 0;
+    writer->most = spill->block_bytes;
     writer->run = (SpillRun){.file = thread, .begin = writer->at, .end = writer->at};
+    return true;
+}
+
+bool spill_begin_short(Spill *spill, uint32_t thread, int64_t most) {
+    if (!spill_begin(spill, thread)) return false;
+    if (most < BLOCK_BYTES_MIN) most = BLOCK_BYTES_MIN;
+    if (most < spill->block_bytes) spill->writers[thread].most = most & -INT64_C(16);
     return true;
 }
 
@@ -304,12 +313,15 @@ bool spill_place_bytes(Spill *spill, uint32_t file, int64_t at, SbStr bytes) {
     return write_all(spill, file, bytes.ptr, bytes.len);
 }
 
+// Of LZ4: a tenth less processor time of a job that spills than 1, and a twentieth more bytes.
+enum { LZ4_ACCELERATION = 4 };
+
 static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {
     SpillWriter *writer = &spill->writers[thread];
     const int head_bytes = sizeof(BlockHead), raw = (int)writer->used;
     char *body = writer->packed + head_bytes;
-    int packed = LZ4_compress_default(writer->block, body, raw,
-                                      (int)writer->packed_room - head_bytes);
+    int packed = LZ4_compress_fast(writer->block, body, raw,
+                                   (int)writer->packed_room - head_bytes, LZ4_ACCELERATION);
     if (packed <= 0 || packed >= raw) memcpy(body, writer->block, (size_t)(packed = raw));
     BlockHead head = {.stored = (uint32_t)packed, .raw = (uint32_t)raw, .goes_on = goes_on};
     head.checksum = block_sum(&head, body);
@@ -333,7 +345,7 @@ static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {
 bool spill_row(Spill *spill, uint32_t thread, int64_t bytes) {
     SpillWriter *writer = &spill->writers[thread];
     writer->run.rows++;
-    bool fits = writer->used + bytes <= spill->block_bytes;
+    bool fits = writer->used + bytes <= writer->most;
     bool good = !spill->failed && (fits || writer->used == 0 || write_block(spill, thread, false));
     writer->row_at = writer->chained > 0 ? writer->chain_at : writer->at;
     return good;
@@ -346,7 +358,7 @@ int64_t spill_row_at(const Spill *spill, uint32_t thread) {
 void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
     SpillWriter *writer = &spill->writers[thread];
     while (len > 0 && !spill->failed) {
-        int64_t room = spill->block_bytes - writer->used, some = len < room ? len : room;
+        int64_t room = writer->most - writer->used, some = len < room ? len : room;
         memcpy(writer->block + writer->used, bytes, (size_t)some);
         writer->used += some;
         bytes += some;
@@ -357,7 +369,7 @@ void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
 
 char *spill_room(Spill *spill, uint32_t thread, int64_t bytes) {
     SpillWriter *writer = &spill->writers[thread];
-    if (writer->used + bytes > spill->block_bytes) return nullptr;
+    if (writer->used + bytes > writer->most) return nullptr;
     char *room = writer->block + writer->used;
     writer->used += bytes;
     return room;

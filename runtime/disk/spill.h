@@ -109,11 +109,13 @@ void *spill_map(Spill *spill, int64_t bytes);
 bool spill_ready(Spill *spill, uint32_t thread);
 // Begins a run.
 bool spill_begin(Spill *spill, uint32_t thread);
-// Begins a row of `bytes`, a multiple of 16. False: trouble.
+// The same, of blocks of so many bytes at most: one of many runs that are read side by side.
+bool spill_begin_short(Spill *spill, uint32_t thread, int64_t block_bytes);
+// Begins a row of `bytes`, a multiple of 8. False: trouble.
 bool spill_row(Spill *spill, uint32_t thread, int64_t bytes);
 // Adds the row: in pieces,
 void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
-// or where all its bytes go, a multiple of 16. nullptr: it is longer than a block.
+// or where all its bytes go, a multiple of 8. nullptr: it is longer than a block.
 char *spill_room(Spill *spill, uint32_t thread, int64_t bytes);
 // Where, in the file, who wants the last row begins to read.
 int64_t spill_row_at(const Spill *spill, uint32_t thread);

@@ -60,7 +60,7 @@ static int32_t merge_group(SbCall *call, SbGroups *into, SbEntry *entry) {
 
 static SbBreaker groups_by_name = {.kind = SB_BREAK_GROUP, .entry_bytes = GROUP_BYTES,
                                    .held = group_held, .held_count = 2, .key_count = 1,
-                                   .row = &group_row, .merge = merge_group};
+                                   .row = &group_row, .narrow = true, .merge = merge_group};
 
 // A row of the group of a number, whose state grows to `bytes`. `same`: all hashes are alike.
 static bool add_row(SbGroups *groups, uint64_t number, uint64_t order, int64_t bytes, bool same) {

@@ -477,6 +477,55 @@ static void a_long_row_is_a_block(void) {
     job_close(&job);
 }
 
+typedef struct Named {  // Its size is no multiple of 16.
+    SbEntry entry;
+    SbStr   text;
+    int64_t number;
+} Named;
+
+static SpillRun write_named(Job *job, const SbBreaker *what, int64_t block_bytes, int64_t rows) {
+    char room[TEXT_MAX];
+    CHECK(spill_begin_short(&job->spill, 1, block_bytes));
+    for (uint64_t i = 0; i < (uint64_t)rows; i++) {
+        Named row = {{0, i}, text_of(room, i, TEXT_MAX), (int64_t)i};
+        CHECK(spill_put(&job->spill, 1, what, &row.entry));
+    }
+    SpillRun run;
+    CHECK(spill_end(&job->spill, 1, &run) && spill_runs_add(&job->runs, &run));
+    return run;
+}
+
+// Rows of numbers and texts are multiples of 8, and blocks are as short as they are wanted.
+static void narrow_rows_and_short_blocks(void) {
+    enum { ROWS = 5000, SHORT = 20000, LEAST = 16 << 10 };
+    static const SbHeld text = {offsetof(Named, text), &str_type, sb_held_value};
+    static const SbBreaker what = {.entry_bytes = sizeof(Named), .held = &text, .held_count = 1,
+                                   .narrow = true};
+    int64_t bytes = 0, held_bytes;
+    char room[TEXT_MAX];
+    Job job;
+    job_open(&job);
+    for (uint64_t i = 0; i < ROWS; i++)
+        bytes += (int64_t)sizeof(Named) + (text_of(room, i, TEXT_MAX).len + 7) / 8 * 8;
+    SpillRun whole = write_named(&job, &what, INT64_MAX, ROWS);
+    SpillRun some = write_named(&job, &what, SHORT, ROWS);
+    SpillRun least = write_named(&job, &what, 1, ROWS);
+    CHECK(whole.bytes == bytes && some.bytes == bytes && least.bytes == bytes);
+    CHECK(whole.block_max > SHORT && whole.block_max <= job.spill.block_bytes);
+    CHECK(some.block_max <= SHORT && some.block_max > LEAST && least.block_max <= LEAST);
+    static const SbSortBy by_order = {.prefix = sb_entry_order};
+    SpillMerge *merge = spill_merge_open(&job.runs, &what, &by_order);
+    for (uint64_t i = 0; i < 3 * ROWS; i++) {
+        const Named *row = (const Named *)spill_merge_first(merge, &held_bytes);
+        CHECK(row && row->number == (int64_t)(i / 3) && (uintptr_t)row % 8 == 0);
+        CHECK(same_text(row->text, text_of(room, i / 3, TEXT_MAX)));
+        spill_merge_pass(merge);
+    }
+    CHECK(!spill_merge_first(merge, &held_bytes));
+    spill_merge_close(merge);
+    job_close(&job);
+}
+
 // ---- rows of edges ------------------------------------------------------------------------------
 
 typedef struct Waiting {  // {[i64]}, with its place: the size is no multiple of 16.
@@ -616,6 +665,7 @@ static const UnitTest tests[] = {
     {"addresses_stay_in_memory", addresses_stay_in_memory},
     {"empty_states_stay_empty", empty_states_stay_empty},
     {"a_long_row_is_a_block", a_long_row_is_a_block},
+    {"narrow_rows_and_short_blocks", narrow_rows_and_short_blocks},
     {"rows_of_edges_come_back", rows_of_edges_come_back},
     {"what_killed_jobs_left_is_swept", what_killed_jobs_left_is_swept},
     {"folders_that_cannot_be_used", folders_that_cannot_be_used},

@@ -24,7 +24,8 @@ static uint64_t more_of(const SbEntry *entry) { return ((const Row *)entry)->mor
 static const SbType str_type = {.kind = SB_STR, .size = sizeof(SbStr), .align = 8};
 static const SbHeld held = {offsetof(Row, text), &str_type, sb_held_value};
 static const SbBreaker sort = {.kind = SB_BREAK_SORT, .entry_bytes = ROW_BYTES, .held = &held,
-                               .held_count = 1, .prefix = key_of, .prefix_more = more_of};
+                               .held_count = 1, .narrow = true, .prefix = key_of,
+                               .prefix_more = more_of};
 
 typedef struct Case {
     int64_t rows, run_rows;
