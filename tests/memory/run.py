@@ -312,7 +312,8 @@ def main():
         return 0
     failed, results, rates = 0, [], []
     chosen = arguments.cases or (CASES if arguments.table else share.share_of(CASES))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that the job of a run ends with it.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda caught, _: sys.exit(128 + caught))  # So that the job of a run ends with it.
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
         for name in chosen:
             if arguments.table:
