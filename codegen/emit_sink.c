@@ -75,8 +75,8 @@ static Val column_room(Emit *e, const SinkEmit *sink, uint32_t i) {
 }
 
 static Val take_room(Emit *e, SinkEmit *sink) {
-    size_t fixed = SB_SLACK;
     const SinkOp *op = &sink->op->sink;
+    size_t fixed = SB_SLACK + (op->options.apart ? sink->format->apart : 0);
     Val need = emit_i64(e, 0);
     for (uint32_t i = 0; i < op->column_count; i++) {
         fixed += 2 * op->columns[i].name.len * 6 + 8 + op->options.csv.null_count;

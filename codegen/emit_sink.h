@@ -25,6 +25,7 @@ typedef struct SinkFormat {
     // Room: bytes that one byte of a text may take, and the function for nested values and bytes.
     uint32_t    widens;
     const char *nested_room;
+    uint32_t    apart;  // Room in front of a row that is a file (FileOptions.apart).
     // The row, made of sink_field where there are fields.
     Val (*row)(Emit *e, SinkEmit *sink, Val at);
     // Of wide rows one function writes all fields of a type.

@@ -27,10 +27,15 @@ static uint32_t sort_by_key(Checker *checker, Flow *flow, ExprId key, StepId ste
     return last;
 }
 
+static const FormatColumns *columns_of(const FileUse *use) {
+    const FormatInfo *info = format_info(use->format);
+    return use->options.apart ? &info->apart_columns : &info->write_columns;
+}
+
 // Where a format takes a certain number of columns: those that only say to which file a row goes.
 // They are the ones in the braces of the path, if the others are as many.
 static const bool *names_of_files(Checker *checker, const Op *op, const FileUse *use) {
-    const FormatColumns *takes = &format_info(use->format)->write_columns;
+    const FormatColumns *takes = columns_of(use);
     bool *names = arena_new_array(checker->arena, bool, op->column_count + 1);
     bool *none = arena_new_array(checker->arena, bool, op->column_count + 1);
     uint32_t others = op->column_count;
@@ -72,7 +77,7 @@ void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Sp
 
 // Some formats take a certain number of columns, of certain types.
 static bool writable(Checker *checker, Flow flow, const FileUse *use, Span span) {
-    const FormatColumns *takes = &format_info(use->format)->write_columns;
+    const FormatColumns *takes = columns_of(use);
     if (!takes->words || flow.broken) return true;
     const Op *op = graph_op_at(checker->graph, flow.op);
     const bool *names = names_of_files(checker, op, use);

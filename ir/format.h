@@ -111,6 +111,7 @@ typedef struct FormatInfo {
     // Of all bytes of a file. False: out->wrong says why not. Null: the format has no arrays.
     bool        (*tensor_of)(Arena *arena, TypeTable *types, Text bytes, FileTensor *out);
     FormatColumns read_columns, write_columns;
+    FormatColumns apart_columns;  // Of files of one row (FileOptions.apart).
     FormatRecords records;
     bool          dialect;       // Values are fields between delimiters, as CsvOptions says.
     bool          spells;        // Values stand as texts, whose spelling can be kept.

@@ -84,11 +84,15 @@ struct SbWriter {
     int64_t (*rows_end)(const SbSink *what, SbStr rows, int64_t count);
     // A header that is known when all rows of a part are. `finish` makes the header_bytes of a part
     // with `body` bytes of rows. The header is written last, before the part is synced, and counts
-    // for the checksum. Such an output is a plain file or a folder of plain files. False: a file
-    // cannot have so many rows. Null: SbSink.header.
+    // for the checksum. Such an output is a plain file or a folder of plain files. Null:
+    // SbSink.header. Where each file is one row (SbSink.apart), the row has its header.
     int64_t header_bytes;
-    bool (*finish)(const SbSink *what, const char *path, int64_t body, char *header,
-                   Trouble *trouble);
+    void (*finish)(const SbSink *what, int64_t body, char *header);
 };
+
+// Bytes of the header that is written last; 0: there is none.
+static inline int64_t writer_header_bytes(const SbSink *what) {
+    return what->apart ? 0 : what->writer->header_bytes;
+}
 
 #endif

@@ -30,6 +30,7 @@ compile arrays <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | select x = x ?? 0.5 | write npy("x.npy")
 rows | select a | write npy("parts/", bytes = 64KiB)
+rows | where a % 97 == 0 | distinct a | select a, t = reshape(one_hot(a % 6, 6), 1 + a % 2, -1) | write npy("one/{a}.npy", stacked = false)
 rejects write jsonl("rejects.jsonl") limit 10%
 END
 # Outputs by key: many small files, folders of parts, compressed files, and headers that come last.

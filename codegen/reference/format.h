@@ -46,8 +46,8 @@ typedef struct FormatReference {
     // May a part end at any line end of a row?
     bool        cuts_rows;
     // The header of a part with these rows, to stand in front of them; null: see `header`. Such an
-    // output is no stream and not compressed.
-    void (*finish)(Job *job, const Op *op, Text path, Text rows, TextBuf *header);
+    // output is no stream and not compressed. Where each file is one row, `cell` makes its header.
+    void (*finish)(Job *job, const Op *op, Text rows, TextBuf *header);
     size_t      finish_bytes;  // That it makes.
 } FormatReference;
 

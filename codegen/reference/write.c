@@ -147,10 +147,15 @@ static Part *part_new(Job *job, const Node *node, Sink *sink, Text key) {
     return &sink->parts[sink->part_count - 1];
 }
 
+// Does the format write a header when the rows of a part are known?
+static bool finishes(const Op *op) {
+    return format_reference(op->sink.format)->finish && !op->sink.options.apart;
+}
+
 // A part ends after a line: a text with line breaks is several of them, and may end up in two.
 static void add_line(Job *job, const Node *node, Sink *sink, Text line) {
     Part *part = &sink->parts[sink->part_count - 1];
-    size_t front = format_reference(node->op->sink.format)->finish_bytes;
+    size_t front = finishes(node->op) ? format_reference(node->op->sink.format)->finish_bytes : 0;
     bool full = part->lines && (int64_t)(part->text.len + front) >= sink->part_bytes;
     if (full && is_folder_path(sink->path)) part = part_new(job, node, sink, part->key);
     text_buf_add(&part->text, line);
@@ -222,7 +227,7 @@ static void check_path(Job *job, Text path) {
 // A header that is written last wants a file whose front can be written then.
 static void check_header(Job *job, const Op *op, Text path) {
     bool stream = text_is(path, "-");
-    if (!format_reference(op->sink.format)->finish || (!stream && !file_is_packed(path))) return;
+    if (!finishes(op) || (!stream && !file_is_packed(path))) return;
     Text step = job->graph->steps[op->step.i].label;
     job_fail(job, JOB_OUTPUT_HEADER,
              "'%.*s' is %s: %.*s has the number of rows in its header, which is known after them",
@@ -364,8 +369,7 @@ static void clear_folder(Job *job, Text folder) {
 // The header that is known when the rows are.
 static void finish_part(Job *job, const Op *op, Part *part) {
     TextBuf whole = {0};
-    format_reference(op->sink.format)->finish(job, op, part->path, text_buf_view(&part->text),
-                                                  &whole);
+    format_reference(op->sink.format)->finish(job, op, text_buf_view(&part->text), &whole);
     text_buf_add(&whole, text_buf_view(&part->text));
     text_buf_free(&part->text);
     part->text = whole;
@@ -375,13 +379,12 @@ static void publish(Job *job, Node *node) {
     Sink *sink = node->state;
     int64_t bytes = 0;
     bool folder = is_folder_path(sink->path);
-    const FormatReference *format = format_reference(node->op->sink.format);
     for (size_t i = 0; i < sink->part_count && !job->exit_code; i++) {
         Part *part = &sink->parts[i];
         if (folder && part->number == 0)
             clear_folder(job, text_format(job->arena, "%.*s%.*s", TEXT_ARG(sink->front),
                                           TEXT_ARG(part->key)));
-        if (format->finish) finish_part(job, node->op, part);
+        if (finishes(node->op)) finish_part(job, node->op, part);
         write_part(job, part);
         bytes += (int64_t)part->text.len;
     }
@@ -389,6 +392,16 @@ static void publish(Job *job, Node *node) {
     if (text_is(sink->path, "-")) written.files = 0;
     job->by_key |= sink->by_key;
     arena_push(job->arena, job->writes, job->write_count, job->write_cap, written);
+}
+
+// A file of one row has one.
+static void check_rows(Job *job, const Sink *sink) {
+    for (size_t i = 0; i < sink->part_count && !job->exit_code; i++) {
+        const Part *part = &sink->parts[i];
+        if (part->lines == 1) continue;
+        job_fail(job, JOB_ONE_ROW, "'%.*s' gets %s", TEXT_ARG(part->path),
+                 part->lines ? "more than one row" : "no row");
+    }
 }
 
 // By key two outputs may meet in one file, or in one that is read.
@@ -411,7 +424,9 @@ static void check_parts(Job *job, const Sink *sink, const Part *part) {
 void sinks_publish(Job *job) {
     for (size_t i = 0; i < job->graph->op_count; i++) {
         const Sink *sink = job->nodes[i].state;
-        if (job->nodes[i].op->kind != OP_SINK || !sink || !sink->by_key) continue;
+        if (job->nodes[i].op->kind != OP_SINK || !sink) continue;
+        if (job->nodes[i].op->sink.options.apart) check_rows(job, sink);
+        if (!sink->by_key) continue;
         for (size_t k = 0; k < sink->part_count && !job->exit_code; k++)
             check_parts(job, sink, &sink->parts[k]);
     }

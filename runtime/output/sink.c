@@ -168,7 +168,7 @@ static bool check_place(Sink *sink, Trouble *trouble) {
 
 // A header that is written last wants a file whose front can be written then.
 static bool check_header(const Sink *sink, Trouble *trouble) {
-    if (!sink->what->writer->finish || (!sink->to_stream && !sink->compression)) return true;
+    if (!writer_header_bytes(sink->what) || (!sink->to_stream && !sink->compression)) return true;
     return trouble_set(trouble, TROUBLE_OUTPUT_HEADER,
                        "'%s' is %s: %.*s has the number of rows in its header, which is known "
                        "after them", sink->path, sink->to_stream ? "a stream" : "compressed",
@@ -354,17 +354,14 @@ static bool fill_part(Sink *sink, Trouble *trouble) {
 
 // The header of a part that is known now. Rows of the part may still be on their way to the disk.
 static bool seal_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
-    const SbWriter *writer = sink->what->writer;
-    if (!writer->finish) return true;
-    int64_t offset = sink->offset;
+    int64_t offset = sink->offset, bytes = writer_header_bytes(sink->what);
+    if (!bytes) return true;
     SinkPart *part = last_part(sink);
-    part->header = malloc((size_t)writer->header_bytes);
+    part->header = malloc((size_t)bytes);
     if (!part->header) return no_memory(sink, trouble);
-    if (!writer->finish(sink->what, part->file.path, offset - writer->header_bytes, part->header,
-                        trouble))
-        return false;
+    sink->what->writer->finish(sink->what, offset - bytes, part->header);
     sink->offset = 0;
-    bool good = add_extent(sink, part->header, writer->header_bytes, extents, trouble);
+    bool good = add_extent(sink, part->header, bytes, extents, trouble);
     sink->offset = offset;
     return good;
 }
@@ -374,9 +371,9 @@ static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     if (sink->bytes > 0 && !sink->folder && !sink->front) return true;
     if (!sink->to_stream && last_part(sink)->has_text) return true;
     SbStr header = sink->what->header;
-    int64_t len = header.len + sink->what->writer->header_bytes;
-    __atomic_store_n(&sink->bytes, sink->bytes + len, __ATOMIC_RELAXED);
-    sink->offset += sink->what->writer->header_bytes;
+    int64_t last = writer_header_bytes(sink->what);
+    __atomic_store_n(&sink->bytes, sink->bytes + header.len + last, __ATOMIC_RELAXED);
+    sink->offset += last;
     return put(sink, header.ptr, header.len, extents, trouble);
 }
 
@@ -418,6 +415,18 @@ static bool next_part(Sink *sink, SbStr key, ExtentList *extents, Trouble *troub
            sink_add_part(sink, key, true, trouble) && begin_part(sink, extents, trouble);
 }
 
+static bool not_one_row(const Sink *sink, const char *gets, Trouble *trouble) {
+    const SinkPart *part = last_part(sink);
+    return trouble_set(trouble, TROUBLE_ONE_ROW, "'%s' gets %s",
+                       part ? part->file.path : sink->path, gets);
+}
+
+// Does a file of one row, which gets these, have one?
+static bool fits_apart(const Sink *sink, SbStr rows, Trouble *trouble) {
+    bool one = !sink->part_has_rows && row_end(sink, rows, 1) == rows.len;
+    return !sink->what->apart || one || not_one_row(sink, "more than one row", trouble);
+}
+
 bool sink_take(Sink *sink, SinkRows rows, ExtentList *extents, Trouble *trouble) {
     const char *bytes = rows.bytes.ptr;
     int64_t len = rows.bytes.len;
@@ -431,7 +440,9 @@ bool sink_take(Sink *sink, SinkRows rows, ExtentList *extents, Trouble *trouble)
         if ((full || other) && !next_part(sink, rows.key, extents, trouble)) return false;
         int64_t room = sink->offset < sink->part_bytes ? sink->part_bytes - sink->offset : 1;
         int64_t some = room >= len ? len : row_end(sink, (SbStr){bytes, len}, room);
-        if (!put(sink, bytes, some, extents, trouble)) return false;
+        if (!fits_apart(sink, (SbStr){bytes, some}, trouble) ||
+            !put(sink, bytes, some, extents, trouble))
+            return false;
         sink->part_has_rows = true;
         __atomic_store_n(&sink->bytes, sink->bytes + some, __ATOMIC_RELAXED);
         bytes += some;
@@ -446,13 +457,15 @@ bool sink_finish(Sink *sink, Trouble *trouble) {
     ExtentList rest = {0};
     bool good = !sink->log || sink_log_whole(sink, trouble);
     bool none = sink->front && sink->part_count == 0;
+    if (good && sink->what->apart && !none && !sink->part_has_rows)
+        good = not_one_row(sink, "no row", trouble);
     good = good && (sink->bytes > 0 || none || begin_part(sink, &rest, trouble));
     if (good && sink->to_stream) good = end_chunk(sink, trouble);
     else if (good && !none) good = end_part(sink, &rest, trouble);
     good = good && write_all(&rest, trouble);
     free(rest.items);
     sink->files = sink->part_count;
-    bool rewritten = sink->what->writer->finish && sink->log;
+    bool rewritten = sink->log && writer_header_bytes(sink->what);
     return good && (!rewritten || sink_log_seal(sink, trouble));
 }
 

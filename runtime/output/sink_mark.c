@@ -37,7 +37,7 @@ static bool add_front(Sink *sink, const SinkPart *part, int64_t len, Trouble *tr
     char *block = malloc(BLOCK_BYTES);
     if (!block) return trouble_no_memory(trouble, "to write '%s'", sink->path);
     bool good = true;
-    int64_t front = sink->what->writer->header_bytes;  // Not written before the part is full.
+    int64_t front = writer_header_bytes(sink->what);  // Not written before the part is full.
     for (int64_t at = front; good && at < len;) {
         int64_t want = len - at < BLOCK_BYTES ? len - at : BLOCK_BYTES;
         int64_t got = durable_read(&part->file, block, want, at, trouble);

@@ -206,9 +206,13 @@ class Maker:
             sink = (f"select {named(column)} | write text(", self.target(flow, ".txt"), ")")
             return self.appended(sink, "", ("old\n", "\n", "é \r\n"))
         values = [n for n, k, q in flow.columns if (k in tables.NPY or kinds.is_tensor(k)) and not q]
-        if values and roll < 0.14:
-            column = self.pick(values)
+        sized = [n for n, k, q in flow.columns if kinds.is_named(k) and k[1] in tables.NPY and not q]
+        if values + sized and roll < 0.14:
+            column = self.pick(values + sized)
             flow.columns = [next(c for c in flow.columns if c[0] == column)]
+            if column in sized or self.chance(0.2):
+                target = [f"\"{self.name('out')}/\"", "bytes = 1B", "stacked = false"]
+                return (f"select {named(column)} | limit 20 | write npy(", target, ")")
             return (f"select {named(column)} | write npy(", self.target(flow, ".npy", packs=False), ")")
         if roll < 0.4:
             return self.appended(("write jsonl(", self.target(flow, ".jsonl"), ")"), "", ("{}\n", "{\"a\":1}\n"))

@@ -13,8 +13,8 @@ static bool reads(const Type *type) {
     return !type->nullable && npy_type_of(type_element(type)->kind);
 }
 
-// All rows of a file have one shape, which its header says.
-static bool writes(const Type *type) { return reads(type) && !type_open_count(type); }
+// Rows of a file that holds several have one shape, which its header says.
+static bool stacks(const Type *type) { return reads(type) && !type_open_count(type); }
 
 // What a read without `as` gives: one column, `value`.
 static const Type *row_of(TypeTable *types, Text front, TextBuf *error) {
@@ -131,8 +131,10 @@ const FormatInfo format_info_npy = {
     .tensor_of = tensor_of,
     .read_columns = {.count = 1, .fits = reads, .words = "a value of npy",
                      .fix = "declare one column of type " TYPES ": as {value: f64}"},
-    .write_columns = {.count = 1, .fits = writes,
+    .write_columns = {.count = 1, .fits = stacks,
                       .words = "one column of type " TYPES " with numbers as dimensions",
                       .fix = "select one such column: x ?? 0.0 is not null, reshape(x, 8, 3) "
-                             "has numbers"},
+                             "has numbers, and stacked = false makes a file of each row"},
+    .apart_columns = {.count = 1, .fits = reads, .words = "one column of type " TYPES,
+                      .fix = "select one such column: x ?? 0.0 is not null"},
 };

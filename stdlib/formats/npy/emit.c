@@ -95,19 +95,30 @@ static Val float_bits(Emit *e, const Type *type, Val value) {
     return LLVMBuildSelect(e->b, is_nan, nan, bits, "");
 }
 
-static Val put_tensor(Emit *e, const NpyRow *layout, Val from, Val at) {
-    int64_t width = npy_width(layout);
+static Val put_tensor(Emit *e, const NpyRow *layout, Value tensor, Val at) {
+    int64_t size = layout->type->size;
+    Val count = npy_is_open(layout) ? tensor.b : emit_i64(e, npy_values(layout));
+    Val bytes = LLVMBuildMul(e->b, count, emit_i64(e, size), "");
     if (layout->type->letter == 'f')
-        emit_callv(e, "sb_npy_floats", e->type_void, arg(at), arg(from),
-                   arg(emit_i64(e, npy_values(layout))), arg(emit_i32(e, layout->type->size)));
-    else LLVMBuildMemCpy(e->b, at, 1, from, 1, emit_i64(e, width));
-    return emit_offset(e, at, (size_t)width);
+        emit_callv(e, "sb_npy_floats", e->type_void, arg(at), arg(tensor.a), arg(count),
+                   arg(emit_i32(e, (int32_t)size)));
+    else LLVMBuildMemCpy(e->b, at, 1, tensor.a, 1, bytes);
+    return emit_index(e, e->i8, at, bytes);
+}
+
+// Of a row that is a file: its header.
+static Val put_header(Emit *e, SinkEmit *sink, Val at) {
+    const Type *type = sink_base(e, sink, 0);
+    emit_callv(e, "sb_npy_header", e->type_void, arg(at), arg(emit_sbtype(e, type)),
+               arg(emit_value_address(e, type, sink->values[0])));
+    return emit_offset(e, at, NPY_WRITTEN);
 }
 
 static Val put_value(Emit *e, SinkEmit *sink, Val at) {
     NpyRow layout = row_of(sink_base(e, sink, 0));
     const NpyType *type = layout.type;
-    if (layout.rank) return put_tensor(e, &layout, sink->values[0].a, at);
+    if (sink->op->sink.options.apart) at = put_header(e, sink, at);
+    if (layout.rank) return put_tensor(e, &layout, sink->values[0], at);
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = sink->values[0].a;
     if (type->kind == TYPE_BOOL) value = LLVMBuildZExt(e->b, value, bits, "");
@@ -118,6 +129,7 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
 
 static const TextFormat read_npy = {.open = open_npy, .width = width_of, .stride = stride_of,
                                     .plain = is_plain, .column = column_npy};
-static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room", .row = put_value};
+static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room",
+                                     .apart = NPY_WRITTEN, .row = put_value};
 
 const FormatEmit format_emit_npy = {&read_npy, &write_npy};

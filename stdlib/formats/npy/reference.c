@@ -92,26 +92,28 @@ static void put_value(const NpyType *type, const Value *value, TextBuf *buf) {
     text_buf_add(buf, (Text){(const char *)&bits, type->size});
 }
 
-static int32_t put_row(Job *, const Op *, uint32_t, const Cell *cell, TextBuf *buf) {
+static void put_header(const NpyRow *row, int64_t rows, TextBuf *buf) {
+    char bytes[NPY_WRITTEN];
+    npy_write(row, rows, bytes);
+    text_buf_add(buf, (Text){bytes, sizeof bytes});
+}
+
+static int32_t put_row(Job *, const Op *op, uint32_t, const Cell *cell, TextBuf *buf) {
     NpyRow row = row_of(cell->type);
+    if (npy_is_open(&row)) memcpy(row.shape, cell->value.sizes, row.rank * sizeof *row.shape);
+    if (op->sink.options.apart) put_header(&row, NPY_ONE_ROW, buf);
     if (!row.rank) put_value(row.type, &cell->value, buf);
     for (uint32_t i = 0; row.rank && i < cell->value.item_count; i++)
         put_value(row.type, &cell->value.items[i], buf);
     return SB_OK;
 }
 
-static void put_header(Job *job, const Op *op, Text path, Text rows, TextBuf *header) {
-    char bytes[NPY_WRITTEN];
-    const Expr *value = graph_at(job->graph, op->sink.columns[0].value);
-    NpyRow row = row_of(value->type);
-    int64_t count = (int64_t)rows.len / npy_width(&row);
-    if (op->sink.options.apart && count != 1)
-        job_fail(job, JOB_ONE_ROW, "'%.*s' gets %lld rows", TEXT_ARG(path), (long long)count);
-    npy_write(&row, op->sink.options.apart ? NPY_ONE_ROW : count, bytes);
-    text_buf_add(header, (Text){bytes, sizeof bytes});
+static void finish(Job *job, const Op *op, Text rows, TextBuf *header) {
+    NpyRow row = row_of(graph_at(job->graph, op->sink.columns[0].value)->type);
+    put_header(&row, (int64_t)rows.len / npy_width(&row), header);
 }
 
 const FormatReference format_reference_npy = {
     .open = open_npy, .next = next_value, .column = value, .show = show_value, .extension = "npy",
-    .cell = put_row, .row_end = "", .finish = put_header, .finish_bytes = NPY_WRITTEN,
+    .cell = put_row, .row_end = "", .finish = finish, .finish_bytes = NPY_WRITTEN,
 };
