@@ -149,7 +149,6 @@ static bool is_carried(const Type *type, Carrier by) {
     if (is_error(base)) return true;
     if (type_is_half(base)) return base->kind == TYPE_F16 && by == BY_ARROW;
     if (by == BY_VALUE) return base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL;
-    if (type_open_count(base)) return false;  // Arrow's tensors have one shape.
     if (base->kind == TYPE_LIST || base->kind == TYPE_MAP || base->kind == TYPE_TENSOR)
         return is_carried(base->elem, by);
     for (uint32_t i = 0; base->kind == TYPE_STRUCT && i < base->field_count; i++)
@@ -168,9 +167,6 @@ static bool extern_type(Checker *checker, const AstStmt *stmt, const Type *type,
     report_label(checker, diag, written->span, "%s", type_say(checker, type));
     if (type_is_half(type_base(type)))
         report_fix(checker, diag, "take f32, which every value fits, and convert the result");
-    else if (by != BY_VALUE && type_open_count(type_base(type)))
-        report_fix(checker, diag, "take a list, which a tensor of one dimension becomes: [%s]",
-                   type_say(checker, type_base(type)->elem));
     else
         report_fix(checker, diag, by != BY_VALUE ? "pass values of other types"
                                   : "pass a scalar, or text: str; or add `batch`");

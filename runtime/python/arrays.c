@@ -7,19 +7,6 @@ enum : int64_t { WORD = sizeof(int64_t) };
 
 // ---- forms --------------------------------------------------------------------------------------
 
-static const SbType *child_type(const SbType *type, uint32_t i) {
-    return sb_is_sequence(type) ? type->elem : type->fields[i].type;
-}
-
-static uint32_t child_count(const SbType *type) {
-    return sb_is_sequence(type) ? 1 : type->kind == SB_STRUCT ? type->field_count : 0;
-}
-
-static int64_t buffer_count(const SbType *type) {
-    if (type->kind == SB_STRUCT || type->kind == SB_TENSOR) return 1;
-    return sb_is_text(type) ? 3 : 2;
-}
-
 static int64_t bits_bytes(int64_t count) { return (count + 7) / 8; }
 
 // Bytes of buffer 1 or 2 of `count` values; `end` is the last offset of texts.
@@ -38,13 +25,13 @@ static int64_t text_end(const SbType *type, const struct ArrowArray *array) {
 
 uint32_t arrays_count(const SbType *type) {
     uint32_t count = 1;
-    for (uint32_t i = 0; i < child_count(type); i++) count += arrays_count(child_type(type, i));
+    for (uint32_t i = 0; i < sb_arrow_children(type); i++) count += arrays_count(sb_arrow_child(type, i));
     return count;
 }
 
 static int64_t words_of(const SbType *type) {
-    int64_t words = 2 + 2 * buffer_count(type);
-    for (uint32_t i = 0; i < child_count(type); i++) words += words_of(child_type(type, i));
+    int64_t words = 2 + 2 * sb_arrow_buffers(type);
+    for (uint32_t i = 0; i < sb_arrow_children(type); i++) words += words_of(sb_arrow_child(type, i));
     return words;
 }
 
@@ -63,7 +50,7 @@ static void put_word(Writer *writer, int64_t value) {
 static void put_array(Writer *writer, const SbType *type, const struct ArrowArray *array) {
     put_word(writer, array->length);
     put_word(writer, array->null_count);
-    for (int64_t i = 0; i < buffer_count(type); i++) {
+    for (int64_t i = 0; i < sb_arrow_buffers(type); i++) {
         int64_t bytes = buffer_bytes(type, i, array->length, text_end(type, array));
         bool there = array->buffers[i] || i > 0;
         put_word(writer, there ? writer->at : 0);
@@ -73,8 +60,8 @@ static void put_array(Writer *writer, const SbType *type, const struct ArrowArra
             memcpy(writer->to + writer->at, array->buffers[i], (size_t)bytes);
         writer->at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
     }
-    for (uint32_t i = 0; i < child_count(type); i++)
-        put_array(writer, child_type(type, i), array->children[i]);
+    for (uint32_t i = 0; i < sb_arrow_children(type); i++)
+        put_array(writer, sb_arrow_child(type, i), array->children[i]);
 }
 
 static Writer write_rows(const SbType *type, const struct ArrowArray *rows, char *to) {
@@ -139,19 +126,19 @@ bool arrays_read(ArraysFrom *from, const SbType *type, int64_t count, struct Arr
     bool good = count < 0 ? length >= 0 && length <= INT32_MAX : length == count;
     if (!good) return false;
     *array = (struct ArrowArray){.length = length, .null_count = nulls,
-                                 .n_buffers = buffer_count(type), .n_children = child_count(type),
+                                 .n_buffers = sb_arrow_buffers(type), .n_children = sb_arrow_children(type),
                                  .buffers = from->buffers, .release = keep};
     from->buffers += BUFFERS_MAX;
     if (!read_buffers(from, type, array)) return false;
     struct ArrowArray **cells = (struct ArrowArray **)(void *)from->buffers;
     from->buffers += array->n_children;
     array->children = cells;
-    for (uint32_t i = 0; i < child_count(type); i++) {
+    for (uint32_t i = 0; i < sb_arrow_children(type); i++) {
         cells[i] = from->arrays++;
-        int64_t inside = type->kind == SB_STRUCT   ? length
+        int64_t inside = type->kind == SB_STRUCT || sb_open_count(type) ? length
                          : type->kind == SB_TENSOR ? length * sb_arrow_elements(type)
                                                    : -1;
-        if (!arrays_read(from, child_type(type, i), inside, cells[i])) return false;
+        if (!arrays_read(from, sb_arrow_child(type, i), inside, cells[i])) return false;
     }
     return true;
 }

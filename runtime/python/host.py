@@ -52,35 +52,50 @@ UNITS = {"s": 1, "m": 1_000, "u": 1_000_000, "n": 1_000_000_000}
 class Type:
     def __init__(self, format, name, shape, children):
         self.format, self.name, self.shape, self.children = format, name, shape, children
-        self.elements = math.prod(shape)  # Of a tensor.
+        self.open = any(isinstance(size, str) for size in shape)  # Then children are data and shape.
+        self.elements = 0 if self.open else math.prod(shape)  # Of each tensor.
+        self.extension = bool(shape)  # Has the array the type of an extension?
+        if self.open:
+            children[1].extension = False
         self.code = "q" if format.startswith("ts") else CODES.get(format)
         self.size = struct.calcsize(self.code) if self.code else 16
         self.precision = self.scale = 0
         if format.startswith("d:"):
             self.precision, self.scale = map(int, format[2:].split(","))
         self.kind = ("fixed" if self.code else "decimal" if self.precision else
-                     "tensor" if shape else
+                     "shaped" if self.open else "tensor" if shape else
                      {"b": "bits", "u": "text", "z": "text", "+l": "list", "+m": "list"}.get(format, "struct"))
         self.convert = converter(self)
 
-    def say(self):
+    @property
+    def element(self):
+        return self.children[0].children[0] if self.open else self.children[0]
+
+    def like(self, shape):
+        """Do tensors of these sizes fit?"""
+        return len(shape) == len(self.shape) and all(
+            isinstance(own, str) or own == size for own, size in zip(self.shape, shape))
+
+    def say(self, names=True):
         if self.kind == "decimal":
             return "decimal(%d, %d)" % (self.precision, self.scale)
         if self.format.startswith("ts"):
             return "timestamp[%s]" % {"s": "s", "m": "ms", "u": "us", "n": "ns"}[self.format[2]]
         if self.format == "+m":
-            return "{str: %s}" % self.children[0].children[1].say()
+            return "{str: %s}" % self.children[0].children[1].say(names)
         if self.kind == "list":
-            return "[%s]" % self.children[0].say()
-        if self.kind == "tensor":
-            return "%s[%s]" % (self.children[0].say(), ", ".join(map(str, self.shape)))
+            return "[%s]" % self.children[0].say(names)
+        if self.shape:
+            sizes = (size if names or not self.open else "_" for size in self.shape)
+            return "%s[%s]" % (self.element.say(names), ", ".join(map(str, sizes)))
         if self.kind == "struct":
-            return "{%s}" % ", ".join("%s: %s" % (c.name, c.say()) for c in self.children)
+            return "{%s}" % ", ".join("%s: %s" % (c.name, c.say(names)) for c in self.children)
         return NAMES[self.format]
 
 
 def read_type(fields):
-    name, format, shape = next(fields), next(fields), tuple(map(int, next(fields).split()))
+    name, format = next(fields), next(fields)
+    shape = tuple(int(size) if size.isdigit() else size for size in next(fields).split())
     count = int(next(fields))
     return Type(format, name, shape, [read_type(fields) for _ in range(count)])
 
@@ -230,26 +245,48 @@ def sequence(type):
     return convert
 
 
-# The elements of lists in lists, or of an array with the buffer protocol, in the order of the shape.
-def tensor(type):
-    elem = type.children[0]
+# The sizes of lists in lists: the first list of each depth says how long the others are.
+def first_sizes(value, depth):
+    sizes = []
+    for _ in range(depth):
+        if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__") or not len(value):
+            raise ValueError
+        sizes.append(len(value))
+        value = value[0]
+    return sizes
 
-    def flat(value, depth):
-        if depth == len(type.shape):
+
+# The elements of lists in lists, or of an array with the buffer protocol, in the order of the
+# shape; of open dimensions a pair of these and the sizes.
+def tensor(type):
+    elem = type.element
+
+    def flat(value, sizes):
+        if not sizes:
             return [elem.convert(value)]
         if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
             raise ValueError
         parts = list(value)
-        if len(parts) != type.shape[depth]:
+        if len(parts) != sizes[0]:
             raise ValueError
-        return list(itertools.chain.from_iterable(flat(part, depth + 1) for part in parts))
+        return list(itertools.chain.from_iterable(flat(part, sizes[1:]) for part in parts))
 
     def convert(value):
         shape = getattr(value, "shape", type.shape)
-        if tuple(shape) == type.shape and hasattr(value, "tolist"):
+        if hasattr(value, "tolist") and (shape is type.shape or type.like(shape)):
             value = value.tolist()
         try:
-            return flat(value, 0)
+            if not type.open:
+                return flat(value, type.shape)
+            if isinstance(value, dict) and value.keys() == {"data", "shape"}:
+                sizes, elements = list(value["shape"]), list(value["data"])
+                if not type.like(sizes) or math.prod(sizes) != len(elements) or not elements:
+                    raise ValueError
+                return [elem.convert(each) for each in elements], sizes
+            sizes = first_sizes(value, len(type.shape))
+            if not type.like(sizes):
+                raise ValueError
+            return flat(value, sizes), sizes
         except ValueError:
             refuse(type, value)
     return convert
@@ -292,7 +329,7 @@ def converter(type):
         return moment(type)
     if type.kind == "decimal":
         return exact_number(type)
-    if type.kind == "tensor":
+    if type.shape:
         return tensor(type)
     special = {"b": boolean, "f": floating, "g": floating, "u": text, "z": binary, "tdD": day,
                "tDu": span, "+l": sequence, "+s": record, "+m": mapping}
@@ -387,6 +424,12 @@ class Column:
         return export_schema(self.type), export_array(self)
 
 
+def nested(items, shape):
+    for size in reversed(shape):
+        items = [items[at:at + size] for at in range(0, len(items), size)]
+    return items
+
+
 def base_values(column, first, count):
     type, kind = column.type, column.type.kind
     if kind == "fixed":
@@ -408,10 +451,10 @@ def base_values(column, first, count):
         return [dict(zip(names, row)) for row in zip(*fields)]
     if kind == "tensor":
         each = type.elements
-        items = plain_values(column.children[0], first * each, count * each)
-        for size in reversed(type.shape):
-            items = [items[at:at + size] for at in range(0, len(items), size)]
-        return items
+        return nested(plain_values(column.children[0], first * each, count * each), type.shape)
+    if kind == "shaped":
+        pairs = zip(*(plain_values(child, first, count) for child in column.children))
+        return [nested(items, sizes)[0] if items else None for items, sizes in pairs]
     offsets = column.buffers[1][4 * first:4 * (first + count + 1)].cast("i").tolist()
     ends = zip(offsets, offsets[1:])
     base = offsets[0]
@@ -457,6 +500,12 @@ def column_of(type, values):
         items = [empty if value is None else value for value in values]
         elements = column_of(type.children[0], list(itertools.chain.from_iterable(items)))
         return Column(type, count, nulls, [valid], [elements])
+    if kind == "shaped":
+        empty = ([], [0] * len(type.shape))
+        pairs = [empty if value is None else value for value in values]
+        children = [column_of(child, [pair[i] for pair in pairs])
+                    for i, child in enumerate(type.children)]
+        return Column(type, count, nulls, [valid], children)
     if kind in ("text", "list"):
         empty = b"" if kind == "text" else []
         filled = [empty if value is None else value for value in values] if nulls else values
@@ -577,8 +626,10 @@ def pointers(kind, children):
 
 
 def tensor_metadata(type):
-    words = (b"ARROW:extension:name", b"arrow.fixed_shape_tensor", b"ARROW:extension:metadata",
-             b'{"shape":[%s]}' % ",".join(map(str, type.shape)).encode())
+    sizes = ",".join("null" if isinstance(size, str) else str(size) for size in type.shape)
+    name = b"arrow.variable_shape_tensor" if type.open else b"arrow.fixed_shape_tensor"
+    about = ('{"uniform_shape":[%s]}' if type.open else '{"shape":[%s]}') % sizes
+    words = (b"ARROW:extension:name", name, b"ARROW:extension:metadata", about.encode())
     return struct.pack("=i", 2) + b"".join(struct.pack("=i", len(word)) + word for word in words)
 
 
@@ -589,7 +640,7 @@ def schema_struct(type, flags=2):
         children = [schema_struct(type.children[0], 0)]
         children[0].children[0].contents.flags = 0
     cells = pointers(CSchema, children)
-    metadata = ctypes.create_string_buffer(tensor_metadata(type)) if type.shape else None
+    metadata = ctypes.create_string_buffer(tensor_metadata(type)) if type.extension else None
     made = CSchema(format=type.format.encode(), name=type.name.encode(), flags=flags,
                    metadata=metadata and ctypes.addressof(metadata),
                    n_children=len(children), children=cells)
@@ -652,7 +703,7 @@ def cut_column(type, first, count, null_count, buffer, child):
     if type.kind in ("fixed", "decimal"):
         data = buffer(1, (first + count) * type.size)[first * type.size:]
         return Column(type, count, null_count, [valid, data])
-    if type.kind == "struct":
+    if type.kind in ("struct", "shaped"):
         children = [child(i, first, count) for i in range(len(type.children))]
         return Column(type, count, null_count, [valid], children)
     if type.kind == "tensor":
@@ -726,7 +777,7 @@ def pyarrow_type(type):
         return pa.list_(pyarrow_type(type.children[0]))
     if type.kind == "tensor":
         return pa.list_(pyarrow_type(type.children[0]), type.elements)
-    if type.kind == "struct":
+    if type.kind in ("struct", "shaped"):
         return pa.struct([(child.name, pyarrow_type(child)) for child in type.children])
     if type.format.startswith("ts"):
         return pa.timestamp({"s": "s", "m": "ms", "u": "us", "n": "ns"}[type.format[2]], "UTC")
@@ -742,10 +793,17 @@ def to_pyarrow(column):
     children = [to_pyarrow(child) for child in column.children]
     made = pyarrow.Array.from_buffers(column.type.pyarrow, column.length, buffers,
                                       column.null_count, 0, children or None)
-    if column.type.kind != "tensor" or not hasattr(pyarrow, "fixed_shape_tensor"):
-        return made
-    shaped = pyarrow.fixed_shape_tensor(column.type.children[0].pyarrow, column.type.shape)
-    return pyarrow.ExtensionArray.from_storage(shaped, made)
+    shaped = extension_type(column.type) if column.type.extension else None
+    return pyarrow.ExtensionArray.from_storage(shaped, made) if shaped else made
+
+
+# Of tensors. None: this pyarrow has none for them.
+def extension_type(type):
+    if type.kind == "tensor":
+        known = hasattr(pyarrow, "fixed_shape_tensor")
+        return pyarrow.fixed_shape_tensor(type.element.pyarrow, type.shape) if known else None
+    made = pyarrow.DataType._import_from_c(ctypes.addressof(schema_struct(type)))
+    return made if isinstance(made, pyarrow.BaseExtensionType) else None
 
 
 # May one become the other by a cast that loses nothing? A number is no text.
@@ -799,12 +857,18 @@ def cast_rows(type, value, misfits):
 def shaped_tensor(type, value):
     shape = getattr(value.type, "shape", None)
     order = getattr(value.type, "permutation", None)
-    if shape is None:
+    moved_unseen = shape is None and "permutation" in str(value.type)  # Of variable shapes.
+    if shape is None and not moved_unseen:
         return None
-    order = list(order) if order else list(range(len(shape)))
-    if tuple(shape[i] for i in order) != type.shape:
+    order = list(order) if order else list(range(len(shape or ())))
+    if moved_unseen or not type.like([shape[i] for i in order]):
         raise Misfit("an array of %s is no array of %s" % (value.type, type.say()))
-    moved = order != sorted(order) and not value.null_count
+    if type.open and value.null_count:
+        if order != sorted(order):
+            raise Misfit("an array of %s is no array of %s" % (value.type, type.say()))
+        return column_of(type, [items and type.convert({"data": items, "shape": list(shape)})
+                                for items in value.storage.to_pylist()])
+    moved = type.open or order != sorted(order) and not value.null_count
     return from_buffer(type, value.to_numpy_ndarray()) if moved else None
 
 
@@ -814,7 +878,7 @@ def from_pyarrow(type, value, cleanups, misfits):
         value = (chunks[0] if len(chunks) == 1 else pyarrow.concat_arrays(chunks) if chunks
                  else pyarrow.array([], type.pyarrow))
     if isinstance(value, pyarrow.ExtensionArray):
-        if type.kind == "tensor":
+        if type.shape:
             column = shaped_tensor(type, value)
             if column:
                 return column
@@ -852,12 +916,20 @@ def number_class(code):
 
 # An array of all rows: its first dimension counts them.
 def from_tensor(type, view):
-    if view.shape[1:] != type.shape or not view.shape[0]:
+    count, sizes = view.shape[0], view.shape[1:]
+    if not type.like(sizes) or not view.nbytes:
         return None
     data = view if view.c_contiguous else memoryview(view.tobytes()).cast(view.format)
     flat = data.cast("B").cast(view.format.lstrip("@=<"))
-    elements = from_buffer(type.children[0], flat)
-    return elements and Column(type, view.shape[0], 0, [None], [elements])
+    elements = from_buffer(type.element, flat)
+    if not elements or not type.open:
+        return elements and Column(type, count, 0, [None], [elements])
+    each = math.prod(sizes)
+    if each * count > OFFSET_MAX:
+        raise Misfit("the tensors of a batch have more than 2 Gi elements")
+    offsets = memoryview(array.array("i", range(0, each * count + 1, each))).cast("B")
+    lists = Column(type.children[0], count, 0, [None, offsets], [elements])
+    return Column(type, count, 0, [None], [lists, column_of(type.children[1], [sizes] * count)])
 
 
 # An object with the buffer protocol, as array.array and arrays of numpy. None: it is none, or of
@@ -868,7 +940,7 @@ def from_buffer(type, value):
     except (TypeError, ValueError, BufferError):
         return None
     code = view.format.lstrip("@=<")
-    if type.kind == "tensor":
+    if type.shape:
         return from_tensor(type, view)
     if view.ndim != 1 or len(code) != 1 or code not in "efd?bhilqnBHILQN":
         return None
@@ -895,7 +967,7 @@ def result_column(type, value, count, notes):
     cleanups, misfits, errors = notes
     column = None
     if isinstance(value, Column):
-        if value.type.format != type.format or value.type.say() != type.say():
+        if value.type.format != type.format or value.type.say(False) != type.say(False):
             raise Misfit("a column of %s is no column of %s" % (value.type.say(), type.say()))
         column = value
     elif pyarrow and isinstance(value, (pyarrow.Array, pyarrow.ChunkedArray)):
@@ -1115,7 +1187,7 @@ class Shared:
 
 def read_column(view, words, type):
     length, nulls = next(words), next(words)
-    counts = {"text": 3, "struct": 1, "tensor": 1}
+    counts = {"text": 3, "struct": 1, "tensor": 1, "shaped": 1}
     buffers = []
     for _ in range(counts.get(type.kind, 2)):
         offset, size = next(words), next(words)

@@ -48,16 +48,21 @@ static void put_field(FILE *to, const char *text, int64_t len) {
     fputc(0, to);
 }
 
-// Name, format, sizes of the dimensions of a tensor, number of children, and these.
+// Name, format, sizes or names of the dimensions of a tensor, number of children, and these.
 static void put_type(FILE *to, const struct ArrowSchema *schema, const SbType *type) {
     put_field(to, schema->name, (int64_t)strlen(schema->name));
     put_field(to, schema->format, (int64_t)strlen(schema->format));
-    for (uint32_t i = 0; i < type->rank; i++) fprintf(to, i ? " %u" : "%u", type->shape[i]);
+    for (uint32_t i = 0; i < type->rank; i++) {
+        SbStr name = type->shape[i] ? (SbStr){0} : type->names[i];
+        if (i) fputc(' ', to);
+        if (type->shape[i]) fprintf(to, "%u", type->shape[i]);
+        else if (name.len) fwrite(name.ptr, 1, (size_t)name.len, to);
+        else fputc('_', to);
+    }
     fprintf(to, "%c%lld", 0, (long long)schema->n_children);
     fputc(0, to);
     for (int64_t i = 0; i < schema->n_children; i++)
-        put_type(to, schema->children[i],
-                 sb_is_sequence(type) ? type->elem : type->fields[i].type);
+        put_type(to, schema->children[i], sb_arrow_child(type, (uint32_t)i));
 }
 
 static bool put_types(FILE *to, const SbPythonFn *fn) {

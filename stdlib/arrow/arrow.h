@@ -5,6 +5,7 @@
 //   str json u    bytes z         date tdD     timestamp tss: tsm: tsu: tsn: and UTC
 //   duration tDu  decimal(p,s) d:p,s           [T] +l   {a: T} +s   {str: T} +m
 //   T[2, 3] +w:6, of the extension arrow.fixed_shape_tensor with its shape
+//   T[h, 3] +s of data: [T] and shape: +w:2 of i32, of the extension arrow.variable_shape_tensor
 //
 // Nulls are bits of validity bitmaps, least significant first. An array without nulls may have no
 // bitmap. Offsets of texts and lists are of 32 bits.
@@ -36,7 +37,12 @@ struct ArrowArray {
 
 #endif
 
-// Elements of a value of a tensor.
+// Buffers of an array of the type, and the arrays inside of it.
+int64_t sb_arrow_buffers(const SbType *type);
+uint32_t sb_arrow_children(const SbType *type);
+const SbType *sb_arrow_child(const SbType *type, uint32_t i);
+
+// Elements of a value of a tensor whose dimensions are numbers.
 static inline int64_t sb_arrow_elements(const SbType *type) {
     int64_t count = 1;
     for (uint32_t i = 0; i < type->rank; i++) count *= type->shape[i];

@@ -30,6 +30,8 @@ static int64_t bytes_elsewhere(const SbType *type, const char *value) {
             bytes += bytes_elsewhere(type->elem, (const char *)list->ptr + i * type->elem->size);
         return bytes;
     }
+    case SB_TENSOR:
+        return ((const SbList *)(const void *)value)->len * type->elem->size;
     case SB_STRUCT:
         for (uint32_t f = 0; f < type->field_count; f++)
             bytes += bytes_elsewhere(type->fields[f].type, value + type->fields[f].offset);

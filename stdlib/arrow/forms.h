@@ -13,6 +13,7 @@ typedef enum ArrowForm : uint8_t {
     FORM_LIST,     // validity, offsets; one child
     FORM_STRUCT,   // validity; a child for each field
     FORM_TENSOR,   // validity; one child, which has the elements of all
+    FORM_SHAPED,   // validity; a child for the elements, and one for the sizes of the dimensions
 } ArrowForm;
 
 typedef struct ArrowKind {
@@ -45,14 +46,16 @@ static inline int64_t arrow_buffers(ArrowForm form) {
     static const uint8_t counts[] = {
         [FORM_NONE] = 0, [FORM_BITS] = 2, [FORM_FIXED] = 2, [FORM_DECIMAL] = 2,
         [FORM_TEXT] = 3, [FORM_LIST] = 2, [FORM_STRUCT] = 1,
-        [FORM_TENSOR] = 1,
+        [FORM_TENSOR] = 1, [FORM_SHAPED] = 1,
     };
     return counts[form];
 }
 
-static inline uint32_t arrow_children(const SbType *type) {
-    if (sb_is_sequence(type)) return 1;
-    return type->kind == SB_STRUCT ? type->field_count : 0;
+// A tensor with open dimensions is a struct of a list and its shape.
+enum { SHAPED_DATA, SHAPED_SHAPE, SHAPED_CHILDREN };
+
+static inline ArrowForm arrow_form(const SbType *type) {
+    return sb_open_count(type) ? FORM_SHAPED : arrow_kinds[type->kind].form;
 }
 
 static inline bool arrow_bit(const void *bits, int64_t i) {

@@ -89,19 +89,25 @@ static const void *present(const SbType *type, const void *value) {
     return sb_is_valid(type, value) ? value : nullptr;
 }
 
+// The offsets of lists or of tensors, and how many elements there are. Null: too many.
+static const int32_t *put_offsets(const Put *put, const void *const *values, int64_t *total) {
+    int32_t *offsets = sb_alloc(put->call, (put->count + 1) * (int64_t)sizeof *offsets);
+    *total = 0;
+    for (int64_t i = 0; offsets && i < put->count; i++) {
+        offsets[i] = (int32_t)*total;
+        *total += values[i] ? ((const SbList *)values[i])->len : 0;
+        if (*total > INT32_MAX) return nullptr;
+    }
+    if (offsets) offsets[put->count] = (int32_t)*total;
+    return put->array->buffers[1] = offsets;
+}
+
 static int32_t put_list(const Put *put) {
     const SbType *elem = put->type->elem;
-    int32_t *offsets = sb_alloc(put->call, (put->count + 1) * (int64_t)sizeof *offsets);
-    int64_t total = 0, at = 0;
-    put->array->buffers[1] = offsets;
-    for (int64_t i = 0; offsets && i < put->count; i++) {
-        offsets[i] = (int32_t)total;
-        total += put->values[i] ? ((const SbList *)put->values[i])->len : 0;
-        if (total > INT32_MAX) return SB_FAULT_TOO_LARGE;
-    }
+    int64_t total, at = 0;
+    if (!put_offsets(put, put->values, &total)) return SB_FAULT_TOO_LARGE;
     const void **items = sb_alloc(put->call, total * (int64_t)sizeof *items);
-    if (!offsets || !items) return SB_FAULT_TOO_LARGE;
-    offsets[put->count] = (int32_t)total;
+    if (!items) return SB_FAULT_TOO_LARGE;
     for (int64_t i = 0; i < put->count; i++) {
         const SbList *list = put->values[i];
         for (int64_t k = 0; list && k < list->len; k++)
@@ -141,10 +147,10 @@ static bool put_validity(const Put *put) {
 }
 
 static bool open_array(const Put *put) {
-    uint32_t children = arrow_children(put->type);
+    uint32_t children = sb_arrow_children(put->type);
     struct ArrowArray *array = put->array;
     *array = (struct ArrowArray){
-        .length = put->count, .n_buffers = arrow_buffers(arrow_kinds[put->type->kind].form),
+        .length = put->count, .n_buffers = sb_arrow_buffers(put->type),
         .n_children = children, .release = keep_array,
     };
     array->buffers = take(put, FORM_BUFFERS_MAX * sizeof(void *));
@@ -155,21 +161,56 @@ static bool open_array(const Put *put) {
     return array->children && all;
 }
 
-// The elements of all values, one after the other. A null has zeroes.
-static int32_t put_tensor(const Put *put) {
+// The `total` elements of all values, one after the other. A null has `none` zeroes.
+static int32_t put_elements(const Put *put, int64_t total, int64_t none, struct ArrowArray *to) {
     const SbType *elem = put->type->elem;
-    int64_t each = sb_arrow_elements(put->type), size = sb_base_size(elem) * each;
-    const Put items = {put->call, elem, nullptr, put->count * each, put->array->children[0]};
-    bool bits = arrow_kinds[elem->kind].form == FORM_BITS;
+    int64_t size = sb_base_size(elem), at = 0;
+    const Put items = {put->call, elem, nullptr, total, to};
+    bool bits = arrow_form(elem) == FORM_BITS;
     if (!open_array(&items)) return SB_FAULT_TOO_LARGE;
-    char *out = take(&items, bits ? bitmap_bytes(items.count) : size * put->count);
-    items.array->buffers[1] = out;
+    char *out = take(&items, bits ? bitmap_bytes(total) : size * total);
+    to->buffers[1] = out;
     if (!out) return SB_FAULT_TOO_LARGE;
     for (int64_t i = 0; i < put->count; i++) {
         const SbList *tensor = put->values[i];
-        if (tensor && !bits) memcpy(out + i * size, tensor->ptr, (size_t)size);
-        for (int64_t k = 0, at = i * each; tensor && bits && k < each; k++, at++)
-            out[at >> 3] = (char)(out[at >> 3] | ((const uint8_t *)tensor->ptr)[k] << (at & 7));
+        int64_t len = tensor ? tensor->len : none;
+        if (tensor && !bits) memcpy(out + at * size, tensor->ptr, (size_t)(len * size));
+        for (int64_t k = 0, bit = at; tensor && bits && k < len; k++, bit++)
+            out[bit >> 3] = (char)(out[bit >> 3] | ((const uint8_t *)tensor->ptr)[k] << (bit & 7));
+        at += len;
+    }
+    return SB_OK;
+}
+
+static int32_t put_tensor(const Put *put) {
+    int64_t each = sb_arrow_elements(put->type);
+    return put_elements(put, put->count * each, each, put->array->children[0]);
+}
+
+// An array beside those of other values, without nulls of its own.
+static bool open_child(const Put *put, uint32_t i, int64_t count, Put *child) {
+    *child = (Put){put->call, sb_arrow_child(put->type, i), nullptr, count,
+                   put->array->children[i]};
+    return open_array(child);
+}
+
+// Elements and sizes. A null has no elements, and zeroes as sizes.
+static int32_t put_shaped(const Put *put) {
+    int64_t total, rank = put->type->rank, sizes[SB_RANK_MAX];
+    Put data, shape, items;
+    if (!open_child(put, SHAPED_DATA, put->count, &data) ||
+        !put_offsets(&data, put->values, &total) ||
+        put_elements(put, total, 0, data.array->children[0]) != SB_OK ||
+        !open_child(put, SHAPED_SHAPE, put->count, &shape) ||
+        !open_child(&shape, 0, put->count * rank, &items))
+        return SB_FAULT_TOO_LARGE;
+    int32_t *out = take(&items, items.count * (int64_t)sizeof *out);
+    items.array->buffers[1] = out;
+    if (!out) return SB_FAULT_TOO_LARGE;
+    for (int64_t i = 0; i < put->count; i++, out += rank) {
+        if (!put->values[i]) continue;
+        sb_tensor_sizes(put->type, put->values[i], sizes);
+        for (int64_t k = 0; k < rank; k++) out[k] = (int32_t)sizes[k];
     }
     return SB_OK;
 }
@@ -179,13 +220,14 @@ int32_t sb_arrow_put(SbCall *call, const SbType *type, const void *const *values
     Put put = {call, type, values, count, array};
     if (!open_array(&put) || !put_validity(&put)) return SB_FAULT_TOO_LARGE;
     bool good = false;
-    switch (arrow_kinds[type->kind].form) {
+    switch (arrow_form(type)) {
     case FORM_BITS: good = put_bits(&put); break;
     case FORM_FIXED: good = put_fixed(&put); break;
     case FORM_DECIMAL: good = put_decimals(&put); break;
     case FORM_TEXT: good = put_texts(&put); break;
     case FORM_LIST: return put_list(&put);
     case FORM_TENSOR: return put_tensor(&put);
+    case FORM_SHAPED: return put_shaped(&put);
     case FORM_STRUCT: return put_struct(&put);
     case FORM_NONE: break;
     }

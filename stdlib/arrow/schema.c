@@ -12,6 +12,7 @@ static void keep_schema(struct ArrowSchema *schema) { schema->release = nullptr;
 static const char *format_of(SbCall *call, const SbType *type) {
     static const char *const units[] = {"tss:UTC", "tsm:UTC", "tsu:UTC", "tsn:UTC"};
     if (type->kind == SB_TIMESTAMP) return units[type->unit];
+    if (arrow_form(type) == FORM_SHAPED) return arrow_kinds[SB_STRUCT].format;
     if (arrow_kinds[type->kind].format) return arrow_kinds[type->kind].format;
     char *format = sb_alloc(call, FORMAT_BYTES);
     if (!format) return nullptr;
@@ -34,13 +35,15 @@ static const char *tensor_metadata(SbCall *call, const SbType *type) {
     char shape[SHAPE_BYTES], *metadata = sb_alloc(call, BYTES), *at = metadata;
     const int32_t pairs = 2;
     if (!metadata) return nullptr;
-    int len = snprintf(shape, sizeof shape, "{\"shape\":[");
+    bool open = arrow_form(type) == FORM_SHAPED;
+    int len = snprintf(shape, sizeof shape, open ? "{\"uniform_shape\":[" : "{\"shape\":[");
     for (uint32_t i = 0; i < type->rank; i++)
-        len += snprintf(shape + len, sizeof shape - (size_t)len, i ? ",%u" : "%u", type->shape[i]);
+        len += snprintf(shape + len, sizeof shape - (size_t)len,
+                        type->shape[i] ? "%s%u" : "%snull", i ? "," : "", type->shape[i]);
     snprintf(shape + len, sizeof shape - (size_t)len, "]}");
     memcpy(at, &pairs, sizeof pairs);
     at = put_word(at + sizeof pairs, "ARROW:extension:name");
-    at = put_word(at, "arrow.fixed_shape_tensor");
+    at = put_word(at, open ? "arrow.variable_shape_tensor" : "arrow.fixed_shape_tensor");
     at = put_word(at, "ARROW:extension:metadata");
     put_word(at, shape);
     return metadata;
@@ -54,8 +57,15 @@ static const char *c_text(SbCall *call, SbStr text) {
     return copy;
 }
 
+static SbStr child_name(const SbType *type, uint32_t i) {
+    if (type->kind == SB_STRUCT) return type->fields[i].name;
+    if (type->kind == SB_MAP) return SB_LITERAL("entries");
+    if (arrow_form(type) != FORM_SHAPED) return SB_LITERAL("item");
+    return i == SHAPED_DATA ? SB_LITERAL("data") : SB_LITERAL("shape");
+}
+
 int32_t sb_arrow_schema(SbCall *call, SbStr name, const SbType *type, struct ArrowSchema *schema) {
-    uint32_t count = arrow_children(type);
+    uint32_t count = sb_arrow_children(type);
     *schema = (struct ArrowSchema){
         .format = format_of(call, type), .name = c_text(call, name),
         .flags = type->nullable ? ARROW_FLAG_NULLABLE : 0,
@@ -69,14 +79,12 @@ int32_t sb_arrow_schema(SbCall *call, SbStr name, const SbType *type, struct Arr
     struct ArrowSchema *children = sb_alloc(call, (int64_t)(count * sizeof *children));
     if (!schema->children || !children) return SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < count; i++) {
-        bool list = type->kind != SB_STRUCT;
-        SbStr child = type->kind == SB_STRUCT ? type->fields[i].name
-                      : type->kind == SB_MAP  ? SB_LITERAL("entries")
-                                              : SB_LITERAL("item");
         schema->children[i] = &children[i];
-        int32_t status = sb_arrow_schema(call, child, list ? type->elem : type->fields[i].type,
+        int32_t status = sb_arrow_schema(call, child_name(type, i), sb_arrow_child(type, i),
                                          &children[i]);
         if (status) return status;
     }
+    // The sizes are a plain list of fixed length.
+    if (arrow_form(type) == FORM_SHAPED) children[SHAPED_SHAPE].metadata = nullptr;
     return SB_OK;
 }

@@ -249,7 +249,7 @@ static int32_t take_tensor(const Take *take) {
     items.to = sb_alloc(take->call, items.count * size + SB_SLACK);
     if (!items.to) return SB_FAULT_TOO_LARGE;
     const char *from = items.array->buffers[1];
-    if (arrow_kinds[elem->kind].form == FORM_BITS) take_bits(&items, from);
+    if (arrow_form(elem) == FORM_BITS) take_bits(&items, from);
     else
         memcpy(items.to, from + (items.array->offset + items.first) * size,
                (size_t)(items.count * size));
@@ -261,19 +261,116 @@ static int32_t take_tensor(const Take *take) {
     return SB_OK;
 }
 
+// A tensor with open dimensions: its elements are those of a list, and each row has sizes.
+typedef struct Shaped {
+    Take data, elems, shape, sizes;
+    const int32_t *ends;  // ends[i] ... ends[i + 1] - 1: the elements of row i.
+} Shaped;
+
+// The values first ... first + count - 1 of a child.
+static int32_t open_child(const Take *take, uint32_t i, int64_t first, int64_t count, Take *child) {
+    *child = (Take){.call = take->call, .type = sb_arrow_child(take->type, i),
+                    .array = take->array->children[i], .first = first, .count = count,
+                    .wrong = take->wrong};
+    if (child->array->length < first + count)
+        return say(take, "a child of tensors has %lld of %lld values", child->array->length,
+                   first + count);
+    return check_array(child);
+}
+
+static int32_t open_shaped(const Take *take, Shaped *in) {
+    int64_t first = take->array->offset + take->first, rank = take->type->rank;
+    int32_t status = open_child(take, SHAPED_DATA, first, take->count, &in->data);
+    if (!status) status = open_child(take, SHAPED_SHAPE, first, take->count, &in->shape);
+    if (status) return status;
+    in->ends = (const int32_t *)in->data.array->buffers[1] + in->data.array->offset + first;
+    status = check_offsets(&in->data, in->ends);
+    if (!status)
+        status = open_child(&in->data, 0, in->ends[0], in->ends[take->count] - in->ends[0],
+                            &in->elems);
+    if (status) return status;
+    return open_child(&in->shape, 0, (in->shape.array->offset + first) * rank, take->count * rank,
+                      &in->sizes);
+}
+
+enum { SHAPE_WORDS = 256 };  // Eight sizes, and what is said of them.
+
+// Why row `i` is no tensor; empty: it is one, of these sizes.
+static SbStr judge_shape(const Take *take, const Shaped *in, int64_t i, int64_t *sizes) {
+    const SbType *type = take->type;
+    const char *from = in->sizes.array->buffers[1];
+    int64_t count = in->ends[i + 1] - in->ends[i], known = 1;
+    char *words = sb_alloc(take->call, SHAPE_WORDS);
+    if (is_null(&in->data, i) || is_null(&in->shape, i))
+        return SB_LITERAL("the data or the shape of a tensor is null");
+    if (!words) return SB_LITERAL("");
+    int len = snprintf(words, SHAPE_WORDS, "a tensor of %lld elements has the shape [",
+                       (long long)count);
+    bool good = true, fits = true;
+    for (uint32_t k = 0; k < type->rank; k++) {
+        int32_t size;
+        int64_t at = i * type->rank + k;
+        memcpy(&size, from + (in->sizes.array->offset + in->sizes.first + at) * 4, sizeof size);
+        if (is_null(&in->sizes, at)) return SB_LITERAL("a size of a tensor is null");
+        len += snprintf(words + len, (size_t)(SHAPE_WORDS - len), k ? ", %d" : "%d", size);
+        sizes[k] = size;
+        good &= size >= 1 && known <= count;
+        if (good) known *= size;
+        fits &= !type->shape[k] || type->shape[k] == (uint32_t)size;
+    }
+    if (good && fits && known == count) return (SbStr){0};
+    len += snprintf(words + len, (size_t)(SHAPE_WORDS - len), "]%s",
+                    good && known == count ? ", and its type another one" : "");
+    return (SbStr){words, len};
+}
+
+// The elements of row `i` to `to`.
+static void take_elements(const Take *take, const Shaped *in, int64_t i, char *to) {
+    const SbType *elem = take->type->elem;
+    int64_t size = sb_base_size(elem), first = in->ends[i] - in->ends[0];
+    int64_t count = in->ends[i + 1] - in->ends[i];
+    Take own = in->elems;
+    own.first += first;
+    own.count = count;
+    own.to = to;
+    own.stride = size;
+    if (arrow_form(elem) == FORM_BITS) take_bits(&own, own.array->buffers[1]);
+    else take_fixed(&own, own.array->buffers[1]);
+    for (int64_t k = 0; own.array->buffers[0] && k < count; k++)
+        if (is_null(&own, k)) blame(take, i, SB_LITERAL("an element of a tensor is null"));
+}
+
+static int32_t take_shaped(const Take *take) {
+    Shaped in;
+    int64_t sizes[SB_RANK_MAX];
+    int32_t status = open_shaped(take, &in);
+    for (int64_t i = 0; status == SB_OK && i < take->count; i++) {
+        SbList tensor = {0};
+        SbStr wrong = {0};
+        if (!is_null(take, i)) wrong = judge_shape(take, &in, i, sizes);
+        if (wrong.ptr) blame(take, i, wrong);
+        if (!is_null(take, i) && !wrong.ptr) {
+            char *to = sb_tensor_room(take->call, take->type, sizes, &tensor);
+            if (!to) return SB_FAULT_TOO_LARGE;
+            take_elements(take, &in, i, to);
+        }
+        memcpy(take->to + i * take->stride, &tensor, sizeof tensor);
+    }
+    return status;
+}
+
 // ---- any value ----------------------------------------------------------------------------------
 
 static int32_t check_array(const Take *take) {
     const struct ArrowArray *array = take->array;
-    ArrowForm form = arrow_kinds[take->type->kind].form;
-    if (array->n_buffers != arrow_buffers(form) || !array->buffers)
-        return say(take, "the array has %lld buffers, its type %lld", array->n_buffers,
-                   arrow_buffers(form));
-    if (array->n_children != arrow_children(take->type) || (array->n_children && !array->children))
+    int64_t buffers = sb_arrow_buffers(take->type), children = sb_arrow_children(take->type);
+    if (array->n_buffers != buffers || !array->buffers)
+        return say(take, "the array has %lld buffers, its type %lld", array->n_buffers, buffers);
+    if (array->n_children != children || (array->n_children && !array->children))
         return say(take, "the array has %lld children, its type %lld", array->n_children,
-                   arrow_children(take->type));
+                   children);
     if (array->offset < 0) return say(take, "the array's offset is %lld", array->offset, 0);
-    if (arrow_buffers(form) > 1 && take->count && !array->buffers[1])
+    if (buffers > 1 && take->count && !array->buffers[1])
         return say(take, "the array has no values", 0, 0);
     if (array->null_count > 0 && !array->buffers[0])
         return say(take, "the array has %lld nulls and no validity bitmap", array->null_count, 0);
@@ -294,13 +391,14 @@ static int32_t take_any(const Take *take) {
     if (status) return status;
     take_nulls(take);
     if (!take->count) return SB_OK;
-    switch (arrow_kinds[take->type->kind].form) {
+    switch (arrow_form(take->type)) {
     case FORM_BITS: take_bits(take, take->array->buffers[1]); return SB_OK;
     case FORM_FIXED: take_fixed(take, take->array->buffers[1]); return SB_OK;
     case FORM_DECIMAL: take_decimals(take, take->array->buffers[1]); return SB_OK;
     case FORM_TEXT: return take_texts(take);
     case FORM_LIST: return take_list(take);
     case FORM_TENSOR: return take_tensor(take);
+    case FORM_SHAPED: return take_shaped(take);
     case FORM_STRUCT: return take_struct(take);
     case FORM_NONE: break;
     }
