@@ -55,17 +55,26 @@ static const char *const formats[] = {
     [TYPE_LIST] = "+l", [TYPE_STRUCT] = "+s", [TYPE_TENSOR] = "+w", [TYPE_MAP] = "+m",
 };
 
+// A tensor with open dimensions: its elements, and its sizes.
+static void put_open_tensor(TextBuf *buf, const Type *tensor) {
+    text_buf_add(buf, TEXT("\"+s\" of {data \"+l\" of "));
+    header_arrow_format(buf, tensor->elem);
+    text_buf_format(buf, ", shape \"+w:%u\" of \"i\"}", tensor->rank);
+}
+
 void header_arrow_format(TextBuf *buf, const Type *type) {
     static const char units[] = "smun";
     const Type *base = type_base(type);
     if (base->kind == TYPE_TIMESTAMP) text_buf_format(buf, "\"ts%c:UTC\"", units[base->unit]);
     else if (base->kind == TYPE_DECIMAL)
         text_buf_format(buf, "\"d:%u,%u\"", base->precision, base->scale);
+    else if (type_open_count(base)) put_open_tensor(buf, base);
     else if (base->kind == TYPE_TENSOR)
         text_buf_format(buf, "\"+w:%llu\"", (unsigned long long)type_elements(base));
     else
         text_buf_format(buf, "\"%s\"", formats[base->kind]);
-    if (base->kind == TYPE_LIST || base->kind == TYPE_MAP || base->kind == TYPE_TENSOR) {
+    if (base->kind == TYPE_LIST || base->kind == TYPE_MAP ||
+        (base->kind == TYPE_TENSOR && !type_open_count(base))) {
         text_buf_add(buf, TEXT(" of "));
         header_arrow_format(buf, base->elem);
     }

@@ -789,12 +789,17 @@ def pyarrow_type(type):
 
 
 def to_pyarrow(column):
-    buffers = [None if view is None else pyarrow.py_buffer(view) for view in column.buffers]
-    children = [to_pyarrow(child) for child in column.children]
-    made = pyarrow.Array.from_buffers(column.type.pyarrow, column.length, buffers,
-                                      column.null_count, 0, children or None)
     shaped = extension_type(column.type) if column.type.extension else None
+    made = storage_of(column)
     return pyarrow.ExtensionArray.from_storage(shaped, made) if shaped else made
+
+
+# As it is without extensions, which arrays inside of others are.
+def storage_of(column):
+    buffers = [None if view is None else pyarrow.py_buffer(view) for view in column.buffers]
+    children = [storage_of(child) for child in column.children]
+    return pyarrow.Array.from_buffers(column.type.pyarrow, column.length, buffers,
+                                        column.null_count, 0, children or None)
 
 
 # Of tensors. None: this pyarrow has none for them.

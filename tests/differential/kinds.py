@@ -78,6 +78,15 @@ def holds_tensor(kind):
         kind[0] == "struct" and any(holds_tensor(field[1]) for field in kind[1])
 
 
+def crosses(kind, narrow):
+    """Do values go to functions over batches? Arrow has no code for bf16; `narrow`: nor Python arrays of f16."""
+    if kind[0] in ("tensor", "named"):
+        return kind[1] != "bf16" and (kind[1] != "f16" or narrow)
+    if kind[0] in ("list", "map"):
+        return crosses(kind[1], narrow)
+    return kind[0] != "struct" or all(crosses(field[1], narrow) for field in kind[1])
+
+
 def entries_of(kind):
     """The kind of what entries() gives of a map."""
     return ("list", ("struct", (("key", "str", False), ("value", kind[1], kind[2]))), False)

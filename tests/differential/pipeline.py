@@ -319,7 +319,7 @@ class Maker:
         """A call of a function in C over batches, the kind of its result, and whether that may be null."""
         roll, maker = self.random.random(), self.expressions(flow)
         used = sum(b.startswith("give") for b in self.batches)
-        known = [column for column in flow.columns if not kinds.holds_tensor(column[1])]  # Tensors do not cross.
+        known = [column for column in flow.columns if kinds.crosses(column[1], True)]
         if roll < 0.5 and used < GIVES and known:
             column, kind, nullable = self.pick(known)
             return f"{self.batch_function(f'give{used}', kind, nullable, ' batch')}({named(column)})", kind, nullable
@@ -349,7 +349,7 @@ class Maker:
     def python_call(self, flow):
         """As `c_call`, of a function in Python."""
         roll, maker = self.random.random(), self.expressions(flow)
-        known = [column for column in flow.columns if not kinds.holds_tensor(column[1])]
+        known = [column for column in flow.columns if kinds.crosses(column[1], False)]
         if roll < 0.4 and known:
             column, kind, nullable = self.pick(known)
             callee, words = self.pick(tuple(PYTHON_GIVES.items()))

@@ -450,11 +450,10 @@ static const SbSink keyed_sinks[] = {SINK, SINK_BY(STR("{k}.csv.gz")), SINK_BY(S
 
 // Outputs whose header is written last: how many bytes of rows the part has.
 enum { SEAL_BYTES = 16 };
-static bool seal(const SbSink *, const char *, int64_t body, char *header, Trouble *) {
+static void seal(const SbSink *, int64_t body, char *header) {
     char text[SEAL_BYTES + 1];
     snprintf(text, sizeof text, "%15lld\n", (long long)body);
     memcpy(header, text, SEAL_BYTES);
-    return true;
 }
 static const SbWriter sealed = {.extension = "csv", .widens = 2, .row_end = lines_row_end,
                                 .rows_within = lines_rows_within, .rows_end = lines_rows_end,
