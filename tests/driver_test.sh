@@ -501,6 +501,11 @@ expect extern_changed 0 '6.0,3,65,7' run c.sbd
 expect header 0 'double twice(double x);' header c.sbd
 holds header_status grep -qF 'int32_t first_byte(SbStr s, int64_t *out);' out
 holds header_null grep -qF 'int64_t or_seven(const int64_t *x);' out
+cat >shaped.sbd <<'END'
+extern fn f(x: f32[h, 3]?, y: i64[4]) -> [u8[n]] from "c.c" batch
+END
+expect header_shapes 0 '' header shaped.sbd
+holds header_open grep -qF 'x "+s" of {data "+l" of "f", shape "+w:2" of "i"} or null, y "+w:4" of "l", result: "+l" of "+s" of {' out
 # Names of the runtime, of libc and of other files of the same program.
 cat >clash.sbd <<'END'
 extern fn go(x: i64) -> i64 from "clash.c"

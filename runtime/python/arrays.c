@@ -25,13 +25,15 @@ static int64_t text_end(const SbType *type, const struct ArrowArray *array) {
 
 uint32_t arrays_count(const SbType *type) {
     uint32_t count = 1;
-    for (uint32_t i = 0; i < sb_arrow_children(type); i++) count += arrays_count(sb_arrow_child(type, i));
+    for (uint32_t i = 0; i < sb_arrow_children(type); i++)
+        count += arrays_count(sb_arrow_child(type, i));
     return count;
 }
 
 static int64_t words_of(const SbType *type) {
     int64_t words = 2 + 2 * sb_arrow_buffers(type);
-    for (uint32_t i = 0; i < sb_arrow_children(type); i++) words += words_of(sb_arrow_child(type, i));
+    for (uint32_t i = 0; i < sb_arrow_children(type); i++)
+        words += words_of(sb_arrow_child(type, i));
     return words;
 }
 
@@ -126,7 +128,8 @@ bool arrays_read(ArraysFrom *from, const SbType *type, int64_t count, struct Arr
     bool good = count < 0 ? length >= 0 && length <= INT32_MAX : length == count;
     if (!good) return false;
     *array = (struct ArrowArray){.length = length, .null_count = nulls,
-                                 .n_buffers = sb_arrow_buffers(type), .n_children = sb_arrow_children(type),
+                                 .n_buffers = sb_arrow_buffers(type),
+                                 .n_children = sb_arrow_children(type),
                                  .buffers = from->buffers, .release = keep};
     from->buffers += BUFFERS_MAX;
     if (!read_buffers(from, type, array)) return false;
