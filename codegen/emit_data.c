@@ -307,7 +307,7 @@ static bool is_narrow(Emit *e, const Breaker *breaker) {
     for (uint32_t i = 0; i < breaker->slot_count; i++)
         narrow &= !type_is_nested(type_base(breaker->slots[i].type));
     for (uint32_t i = 0; i < group_agg_count(e, breaker); i++) {
-        typeof(op->group.aggs[i].fn) fn = op->group.aggs[i].fn;
+        const AggRef *fn = op->group.aggs[i].fn;
         if (!fn || !fn->held.len || !plan_owns_state(breaker, i)) continue;
         narrow &= text_eq(fn->held, TEXT("extreme_str"));
     }
