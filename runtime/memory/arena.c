@@ -53,7 +53,7 @@ static bool make_files(ArenaSpace *space, uint32_t count) {
 }
 
 bool arena_space_open(ArenaSpace *space, uint32_t count, int64_t span) {
-    *space = (ArenaSpace){.span = (span + ARENA_UNIT - 1) & -ARENA_UNIT};
+    *space = (ArenaSpace){.span = (span + ARENA_HUGE - 1) & -ARENA_HUGE};
     if (!make_files(space, count)) {
         arena_space_close(space);
         return false;
@@ -109,6 +109,9 @@ enum { SLOT_SHIFT = 10, SLOTS = 64, SIZES = 6 };  // 1 KiB to 32 KiB.
 enum : int64_t { PAGE = 4096 };
 enum : uint32_t { NO_UNIT = UINT32_MAX };
 enum : uint32_t { SEALED_MAX = 8192 };  // The system has 65,530 mappings for a process.
+enum : uint32_t { HUGE_UNITS = ARENA_HUGE / ARENA_UNIT };
+enum : uint32_t { REFUSALS_MAX = 4 };
+enum { TAKE_HUGE = 25 };  // MADV_COLLAPSE, which headers have from glibc 2.37 on.
 enum { SPARE_UNITS = 64 };  // Free units whose pages stay, unless arena_keep says otherwise: 4 MiB.
 
 typedef enum Use : uint8_t { USE_FREE, USE_SLOTS, USE_WHOLE } Use;
@@ -136,6 +139,7 @@ struct Arena {
     uint32_t  sealed;       // Blocks that are.
     int64_t   taken;
     int       fd;
+    _Atomic uint32_t refusals;  // Times that the system gave no huge pages.
 };
 
 Arena *arena_open(const ArenaSpace *space, uint32_t own) {
@@ -181,23 +185,34 @@ static uint32_t take_units(Arena *arena, uint32_t first, uint32_t count, Use use
     return bare;
 }
 
-// The first of `count` free units side by side in [from, to); NO_UNIT: there are none.
-static uint32_t find_run(const Arena *arena, uint32_t count, uint32_t from, uint32_t to) {
-    uint32_t run = 0;
-    for (uint32_t u = from; u < to; u++) {
-        run = arena->units[u].use == USE_FREE ? run + 1 : 0;
-        if (run == count) return u + 1 - count;
+static uint32_t round_up(uint32_t unit, uint32_t step) { return (unit + step - 1) & -step; }
+
+// The first of `count` free units side by side in [from, to), a multiple of the step, which is a
+// power of two; NO_UNIT: there are none.
+static uint32_t find_run(const Arena *arena, uint32_t count, uint32_t step, uint32_t from,
+                         uint32_t to) {
+    uint32_t first = round_up(from, step), u = first;
+    while (u < to && u - first < count) {
+        if (arena->units[u++].use != USE_FREE) first = u = round_up(u, step);
     }
-    return NO_UNIT;
+    return u - first == count ? first : NO_UNIT;
 }
 
 // Units that were taken before come first, so that their pages are used again.
-static uint32_t find_units(Arena *arena, uint32_t count) {
-    uint32_t found = find_run(arena, count, arena->from, arena->touched);
-    if (found == NO_UNIT) found = find_run(arena, count, 0, arena->touched);
+static uint32_t find_step(const Arena *arena, uint32_t count, uint32_t step) {
+    uint32_t found = find_run(arena, count, step, arena->from, arena->touched);
+    if (found == NO_UNIT) found = find_run(arena, count, step, 0, arena->touched);
     uint32_t end = arena->touched;
     while (found == NO_UNIT && end > 0 && arena->units[end - 1].use == USE_FREE) end--;
-    if (found == NO_UNIT && arena->unit_count - end >= count) found = end;
+    end = round_up(end, step);
+    bool fits = end <= arena->unit_count && arena->unit_count - end >= count;
+    return found == NO_UNIT && fits ? end : found;
+}
+
+// What takes huge pages begins with one, unless the arena is nearly full.
+static uint32_t find_units(Arena *arena, uint32_t count) {
+    uint32_t found = find_step(arena, count, count >= HUGE_UNITS ? HUGE_UNITS : 1);
+    if (found == NO_UNIT && count >= HUGE_UNITS) found = find_step(arena, count, 1);
     if (found != NO_UNIT) arena->from = found + count;
     return found;
 }
@@ -289,6 +304,19 @@ void arena_populate(void *block, int64_t bytes) {
     if (bytes >= ARENA_UNIT) madvise(block, (size_t)room_of(bytes), MADV_POPULATE_WRITE);
 }
 
+// Gives a block its pages: huge ones as far as it is whole ones, and the system has some. A huge
+// page of shared memory costs a tenth of its small ones, in each process that maps it. The system
+// makes one only where there is a page already.
+static void give_pages(Arena *arena, char *block, int64_t bytes) {
+    int64_t huge = room_of(bytes) & -ARENA_HUGE;
+    bool begins = (block - arena->base) % ARENA_HUGE == 0;
+    if (huge > 0 && begins && arena->refusals < REFUSALS_MAX) {
+        for (int64_t i = 0; i < huge; i += ARENA_HUGE) *(volatile char *)(block + i) = 0;
+        if (madvise(block, (size_t)huge, TAKE_HUGE)) arena->refusals++;
+    }
+    arena_populate(block, bytes);
+}
+
 void *arena_take(Arena *arena, int64_t bytes) {
     void *block = nullptr;
     uint32_t bare = 0;
@@ -303,7 +331,7 @@ void *arena_take(Arena *arena, int64_t bytes) {
     }
     if (block) arena->taken += room_of(bytes);
     pthread_mutex_unlock(&arena->lock);
-    if (bare > 0) arena_populate(block, bytes);
+    if (bare > 0) give_pages(arena, block, bytes);
     return block;
 }
 
@@ -371,7 +399,7 @@ static bool claim_small(Arena *arena, uint32_t unit, int64_t offset, int size) {
 
 static bool claim_whole(Arena *arena, uint32_t unit, int64_t offset, uint32_t count) {
     bool there = offset == 0 && count <= arena->unit_count - unit;
-    if (!there || find_run(arena, count, unit, unit + count) != unit) return false;
+    if (!there || find_run(arena, count, 1, unit, unit + count) != unit) return false;
     take_units(arena, unit, count, USE_WHOLE);
     return true;
 }

@@ -19,7 +19,10 @@
 #include <stdint.h>
 
 enum { ARENAS_MAX = 65 };           // Of a space.
-enum : int64_t { ARENA_UNIT = 64 << 10 };  // Spans of arenas are multiples of it.
+enum : int64_t {
+    ARENA_UNIT = 64 << 10,
+    ARENA_HUGE = 2 << 20,  // A huge page. Spans of arenas are multiples of it.
+};
 
 typedef struct ArenaSpace {
     char    *base;   // nullptr: there is none.
@@ -56,8 +59,8 @@ Arena *arena_open(const ArenaSpace *space, uint32_t own);
 void   arena_close(Arena *arena);
 // So many bytes of blocks that were given back stay in memory, for those who take some next.
 void   arena_keep(Arena *arena, int64_t bytes);
-// A block of at least `bytes`, not zeroed, aligned to 1 KiB and from 64 KiB on to that. nullptr:
-// the arena is full.
+// A block of at least `bytes`, not zeroed, aligned to 1 KiB and from 64 KiB on to that. From a huge
+// page on it is aligned to one, unless the arena is nearly full. nullptr: the arena is full.
 void  *arena_take(Arena *arena, int64_t bytes);
 // `bytes`: as when it was taken.
 void   arena_give(Arena *arena, void *block, int64_t bytes);

@@ -1,11 +1,13 @@
 // Arena: blocks never overlap, what is given back is found again, and other processes read the same
 // bytes at the same addresses. Run alone: zig-out/test/arena_test
+#define _GNU_SOURCE
 #include "runtime/memory/arena.h"
 
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -220,12 +222,76 @@ static void many_blocks_are_sealed(void) {
     arena_space_close(&space);
 }
 
+// KiB of the mapping at this address that huge pages map.
+static int64_t huge_kib(const char *at) {
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool within = false;
+    int64_t kib = 0;
+    while (file && fgets(line, sizeof line, file)) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            within = (uintptr_t)at >= from && (uintptr_t)at < to;
+        if (within && strncmp(line, "ShmemPmdMapped:", 15) == 0) kib = atoll(line + 15);
+    }
+    if (file) fclose(file);
+    return kib;
+}
+
+// Does the system make huge pages of shared memory, and has it one now?
+static bool system_has_huge_pages(void) {
+    enum { COLLAPSE = 25 };
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    char *all = MAP_FAILED, *at = nullptr;
+    if (fd >= 0 && ftruncate(fd, ARENA_HUGE) == 0) {
+        all = mmap(nullptr, 2 * ARENA_HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        at = (char *)(((uintptr_t)all + ARENA_HUGE - 1) & -(uintptr_t)ARENA_HUGE);
+        at = mmap(at, ARENA_HUGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+        at[0] = 1;
+    }
+    bool has = at && madvise(at, ARENA_HUGE, COLLAPSE) == 0;
+    if (all != MAP_FAILED) munmap(all, 2 * ARENA_HUGE);
+    close(fd);
+    return has;
+}
+
+static void long_blocks_have_huge_pages(void) {
+    ArenaSpace space;
+    CHECK(arena_space_open(&space, 2, SPAN - 1));
+    CHECK(space.span == SPAN);
+    Arena *arena = arena_open(&space, 1);
+    char *base = arena_space_of(&space, 1), *small = arena_take(arena, 100);
+    CHECK(small == base);
+    char *block = arena_take(arena, 3 * ARENA_HUGE / 2);
+    CHECK(block == base + ARENA_HUGE);
+    CHECK(huge_kib(block) == (system_has_huge_pages() ? ARENA_HUGE >> 10 : 0));
+    // What is in front of it is for others.
+    char *before = arena_take(arena, ARENA_UNIT);
+    CHECK(before == base + ARENA_UNIT);
+    memset(block, 'x', 3 * ARENA_HUGE / 2);
+    arena_seal(arena, block, 3 * ARENA_HUGE / 2);
+    arena_give(arena, block, 3 * ARENA_HUGE / 2);
+    arena_give(arena, before, ARENA_UNIT);
+    // All that is left does not begin with a huge page.
+    int64_t rest = SPAN - ARENA_UNIT;
+    block = arena_take(arena, rest);
+    CHECK(block == base + ARENA_UNIT);
+    memset(block, 'y', (size_t)rest);
+    arena_close(arena);
+    arena = arena_open(&space, 1);
+    CHECK(arena_claim(arena, block, rest));
+    CHECK(block[0] == 'y' && block[rest - 1] == 'y');
+    arena_close(arena);
+    arena_space_close(&space);
+}
+
 static const UnitTest tests[] = {
     {"blocks_keep_their_bytes", blocks_keep_their_bytes},
     {"a_block_grows_and_shrinks", a_block_grows_and_shrinks},
     {"the_next_life_claims_what_lives", the_next_life_claims_what_lives},
     {"others_read_what_one_writes", others_read_what_one_writes},
     {"another_machine_has_a_copy", another_machine_has_a_copy},
+    {"long_blocks_have_huge_pages", long_blocks_have_huge_pages},
     {"bytes_lie_in_one_arena", bytes_lie_in_one_arena},
     {"sealed_blocks_are_only_read", sealed_blocks_are_only_read},
     {"many_blocks_are_sealed", many_blocks_are_sealed},
