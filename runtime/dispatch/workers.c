@@ -66,7 +66,7 @@ static void let_rows_go(FarRows *rows) {
     else w->alive = alive->next;
     if (alive->next) alive->next->prior = alive->prior;
     joins_give(w, alive->node, &alive->blocks);
-    if (membership_is_there(&w->membership, alive->node)) {
+    if (!w->closing && membership_is_there(&w->membership, alive->node)) {
         Text text = {0};
         wire_put_blocks(&text, &alive->blocks);
         workers_say(w, alive->node, WIRE_FREE, &text);
@@ -559,16 +559,18 @@ static void see_places_off(Workers *w) {
     }
 }
 
+// The processes end while this one lets go of its rows.
 void workers_end(Workers *w) {
-    if (w) w->closing = true;
+    Text nothing = {0};
+    if (!w || w->closing) return;
+    w->closing = true;
+    if (w->links) workers_say_all(w, WIRE_STOP, &nothing);
 }
 
 void workers_close(Workers *w) {
     if (!w) return;
-    Text nothing = {0};
     pthread_mutex_lock(&w->d->lock);
-    w->closing = true;
-    if (w->links) workers_say_all(w, WIRE_STOP, &nothing);
+    workers_end(w);
     pthread_mutex_unlock(&w->d->lock);
     for (uint32_t n = 1; w->lives && n < w->count; n++) see_off(w, (NodeId){(uint16_t)n});
     if (w->links) see_places_off(w);

@@ -17,10 +17,10 @@ typedef struct Workers Workers;
 
 // Starts as many as the job wants. False: the trouble of the job says why not.
 bool workers_open(Dispatch *d, Workers **workers);
-// What workers say from now on is not heard: what they have to do with is being let go. The lock of
-// the dispatch is held.
+// Tells all of them to end. What they say from now on is not heard: what they have to do with is
+// being let go. The lock of the dispatch is held.
 void workers_end(Workers *workers);
-// Ends all of them, whatever they do.
+// Ends all of them, whatever they do, and waits for that.
 void workers_close(Workers *workers);
 
 // Before time begins: the schedule has no worker that has not said a word. The lock is held.

@@ -169,8 +169,14 @@ static char *unit_at(const Arena *arena, uint32_t unit) {
     return arena->base + (int64_t)unit * ARENA_UNIT;
 }
 
+static uint32_t round_up(uint32_t unit, uint32_t step) { return (unit + step - 1) & -step; }
+
+// Whole huge pages, where that is little more.
 static uint32_t units_for(int64_t bytes) {
-    return (uint32_t)((bytes + ARENA_UNIT - 1) / ARENA_UNIT);
+    enum : uint32_t { SLACK_SHARE = 8 };
+    uint32_t units = (uint32_t)((bytes + ARENA_UNIT - 1) / ARENA_UNIT);
+    uint32_t whole = round_up(units, HUGE_UNITS);
+    return whole - units <= units / SLACK_SHARE ? whole : units;
 }
 
 // Returns how many of them have no pages yet.
@@ -184,8 +190,6 @@ static uint32_t take_units(Arena *arena, uint32_t first, uint32_t count, Use use
     if (arena->touched < first + count) arena->touched = first + count;
     return bare;
 }
-
-static uint32_t round_up(uint32_t unit, uint32_t step) { return (unit + step - 1) & -step; }
 
 // The first of `count` free units side by side in [from, to), a multiple of the step, which is a
 // power of two; NO_UNIT: there are none.

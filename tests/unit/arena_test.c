@@ -262,18 +262,26 @@ static void long_blocks_have_huge_pages(void) {
     Arena *arena = arena_open(&space, 1);
     char *base = arena_space_of(&space, 1), *small = arena_take(arena, 100);
     CHECK(small == base);
+    int64_t huge = system_has_huge_pages() ? ARENA_HUGE >> 10 : 0;
     char *block = arena_take(arena, 3 * ARENA_HUGE / 2);
     CHECK(block == base + ARENA_HUGE);
-    CHECK(huge_kib(block) == (system_has_huge_pages() ? ARENA_HUGE >> 10 : 0));
-    // What is in front of it is for others.
-    char *before = arena_take(arena, ARENA_UNIT);
-    CHECK(before == base + ARENA_UNIT);
+    CHECK(huge_kib(block) == huge);
+    // A little less than two of them.
+    arena_give(arena, block, 3 * ARENA_HUGE / 2);
+    block = arena_take(arena, 2 * ARENA_HUGE - ARENA_UNIT);
+    CHECK(block == base + ARENA_HUGE);
+    CHECK(huge_kib(block) == 2 * huge);
+    CHECK(arena_taken(arena) == 1024 + 2 * ARENA_HUGE);
+    arena_give(arena, block, 2 * ARENA_HUGE - ARENA_UNIT);
+    block = arena_take(arena, 3 * ARENA_HUGE / 2);
+    char *other = arena_take(arena, ARENA_UNIT);
+    CHECK(other && (other < block || other >= block + 3 * ARENA_HUGE / 2));
     memset(block, 'x', 3 * ARENA_HUGE / 2);
     arena_seal(arena, block, 3 * ARENA_HUGE / 2);
     arena_give(arena, block, 3 * ARENA_HUGE / 2);
-    arena_give(arena, before, ARENA_UNIT);
-    // All that is left does not begin with a huge page.
-    int64_t rest = SPAN - ARENA_UNIT;
+    arena_give(arena, other, ARENA_UNIT);
+    // So much is left only where no huge page begins.
+    int64_t rest = SPAN - 3 * ARENA_HUGE / 4;
     block = arena_take(arena, rest);
     CHECK(block == base + ARENA_UNIT);
     memset(block, 'y', (size_t)rest);
