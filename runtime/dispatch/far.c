@@ -254,8 +254,6 @@ static void take_refusal(Dispatch *d, Flow *flow, const Made *made, Unpack *from
         flow->task->buffer.asks = made->asks;
         flow->task->buffer.gives_way = made->kind == MADE_GIVES_WAY;
         flow_wants_text(flow);
-        // Nothing of it has begun there.
-        far_leave(d, flow);
         break;
     case MADE_BACK:
         flow->asked = flow->alone = true;
@@ -275,7 +273,7 @@ static void take_refusal(Dispatch *d, Flow *flow, const Made *made, Unpack *from
 
 Partition *far_take(Dispatch *d, Flow *flow, int64_t *busy) {
     Unpack from = {flow->answer, flow->answer + flow->answer_len, false};
-    Made made;
+    Made made = {0};
     char *bytes = flow->answer;
     flow->answer = nullptr;
     trouble_clear(&flow->task->trouble);
@@ -298,6 +296,8 @@ Partition *far_take(Dispatch *d, Flow *flow, int64_t *busy) {
     }
     free(bytes);
     end_ask(d, flow);
+    // Nothing of it has begun there. Who asks next may be another worker, or nobody.
+    if (made.kind == MADE_ASKS || made.kind == MADE_GIVES_WAY) far_leave(d, flow);
     return partition;
 }
 

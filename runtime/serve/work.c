@@ -66,7 +66,9 @@ static Served *find_task(Serve *s, const Ask *ask) {
     // What asked for memory begins once more with the same number.
     if (!task && ask->rows == ASK_BEGIN) task = new_task(s, ask);
     pthread_mutex_unlock(&s->lock);
-    return task;
+    // The job has forgotten to say that a task is over: its number means another one now.
+    bool same = task && task->run->index == ask->stage;
+    return same ? task : nullptr;
 }
 
 void serve_cancel(Serve *s, uint32_t number) {

@@ -22,7 +22,7 @@ sources_of() {
     csv) c stdlib 'csv_*' lines utf8 && c runtime/memory arena memory scratch ;;
     json) c stdlib 'json_[fpr]*' map hash key text_out 'number*' 'date*' decimal 'zone*' utf8 shape && c runtime/memory arena memory scratch ;;
     regex) c stdlib 'regex*' cut utf8 && c runtime/memory arena memory scratch ;;
-    arrays) c runtime/python arrays && c stdlib/arrow put take && c stdlib 'json_[fpr]*' map hash key text_out 'number*' 'date*' decimal 'zone*' utf8 shape &&
+    arrays) c runtime/python arrays && c stdlib/arrow put take children && c stdlib 'json_[fpr]*' map hash key text_out 'number*' 'date*' decimal 'zone*' utf8 shape &&
         c runtime/memory arena memory scratch ;;
     frame) c runtime/worker frame peer link && c runtime/host checksum && c runtime/report trouble text ;;
     ir_read) c ir '*' && c stdlib/formats describe ;;
