@@ -194,10 +194,12 @@ static int64_t guess_partition(const JobMachine *machine, uint32_t threads) {
     return bytes > PARTITION_MAX ? PARTITION_MAX : bytes;
 }
 
-// Where there are breakers, memory is worth more to them than to larger partitions.
+// Where there are breakers, memory is worth more to them than to larger partitions. Rows that may
+// have to wait on disk are an exception: of each of their partitions something stays in memory.
 static int64_t tasks_share(const FlowParts *of, const Sketch *sketch) {
     enum { SHARE = 4 };
-    return sketch->sizes.ledger / (memory_plan_may_spill(of) ? SHARE : 1);
+    bool whole = sketch->need.spools > 0 || !memory_plan_may_spill(of);
+    return sketch->sizes.ledger / (whole ? 1 : SHARE);
 }
 
 // The largest partition with which all slots can be busy, else the smallest. False: even so there
