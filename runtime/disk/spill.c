@@ -313,7 +313,7 @@ bool spill_place_bytes(Spill *spill, uint32_t file, int64_t at, SbStr bytes) {
     return write_all(spill, file, bytes.ptr, bytes.len);
 }
 
-// Of LZ4: a tenth less processor time of a job that spills than 1, and a twentieth more bytes.
+// Of LZ4: beside 1, some 7 % less processor time of a job that spills, and 5 to 9 % more bytes.
 enum { LZ4_ACCELERATION = 4 };
 
 static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {
