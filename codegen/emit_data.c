@@ -450,6 +450,7 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     if (breaker->kind == BREAK_JOIN) {
         PART(&parts, SbBreaker, wants, byte(e, join_wants(op)));
         PART(&parts, SbBreaker, indexed, byte(e, plan_join_indexed(op, breaker->bound_count)));
+        PART(&parts, SbBreaker, asker, emit_i32(e, breaker->asker));
     }
     PART(&parts, SbBreaker, step, emit_i32(e, op->step.i));
     PART(&parts, SbBreaker, entry_bytes, emit_i32(e, (uint32_t)breaker->entry_bytes));

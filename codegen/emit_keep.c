@@ -280,6 +280,38 @@ static void clear_results(Emit *e, const Keeping *keep) {
                     emit_i64(e, (int64_t)(end - begin)), 1);
 }
 
+// Goes on with a row whose key a left row may look up, with others at `next` (SbKeyFilter). What
+// the row has was judged before.
+static void leave_out(Emit *e, const Keeping *keep, Val hash, Block next) {
+    if (keep->breaker->asker == STAGE_NONE) return;
+    Block filtered = emit_block(e, "filtered"), out = emit_block(e, "left_out"),
+          wanted = emit_block(e, "wanted");
+    Val rows = keep->into.rows;
+    Val filter = emit_load_at(e, e->ptr, rows, offsetof(SbRows, filter), "filter");
+    emit_branch(e, emit_is_nullptr(e, filter), wanted, filtered);
+    emit_at(e, filtered);
+    Val words = emit_load_at(e, e->ptr, filter, offsetof(SbKeyFilter, words), "words");
+    Val count = emit_load_at(e, e->i64, filter, offsetof(SbKeyFilter, count), "words_count");
+    Val half = emit_i64(e, 32), one = emit_i64(e, 1), bits = nullptr;
+    Val at = LLVMBuildMul(e->b, LLVMBuildLShr(e->b, hash, half, ""), count, "");
+    at = LLVMBuildLShr(e->b, at, half, "");
+    for (int i = 0; i < SB_FILTER_BITS; i++) {
+        Val place = LLVMBuildLShr(e->b, hash, emit_i64(e, (int64_t)i * SB_FILTER_SHIFT), "");
+        place = LLVMBuildAnd(e->b, place, emit_i64(e, 63), "");
+        Val bit = LLVMBuildShl(e->b, one, place, "");
+        bits = bits ? LLVMBuildOr(e->b, bits, bit, "") : bit;
+    }
+    Val word = emit_load(e, e->i64, emit_index(e, e->i64, words, at), "word");
+    Val has = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, word, bits, ""), bits, "");
+    // No row looks up null.
+    emit_branch(e, LLVMBuildAnd(e->b, has, keep->keyed, ""), wanted, out);
+    emit_at(e, out);
+    Val left = emit_load_at(e, e->i64, rows, offsetof(SbRows, left_out), "");
+    emit_store_at(e, LLVMBuildAdd(e->b, left, one, ""), rows, offsetof(SbRows, left_out));
+    emit_jump(e, next);
+    emit_at(e, wanted);
+}
+
 void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next) {
     const Terminal *terminal = &e->stage->stage->terminals[index];
     const Breaker *breaker = &e->plan->breakers[terminal->index];
@@ -290,6 +322,7 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next) {
     find_columns(e, terminal, &keep);
     read_columns(e, &keep);
     Value *shown = shown_values(e, breaker, frame);
+    leave_out(e, &keep, hash, next);
     Val rows = keep.into.rows, entry = take_entry(e, rows, breaker->entry_bytes);
     keep.into.entry = entry;
     emit_store_at(e, hash, entry, offsetof(SbEntry, hash));

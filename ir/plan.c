@@ -1,7 +1,8 @@
 // The driver of planning: which operator's rows are pushed on, and where a border stands.
 //
 //   graph -> steps for GPUs (plan_devices.c)
-//         -> stages of fused operators (plan.c over plan_stages.c) -> layouts (plan_layout.c)
+//         -> stages of fused operators (plan.c over plan_stages.c) -> first rows (plan_first.c)
+//         -> joins that ask first (plan_askers.c) -> layouts (plan_layout.c)
 //         -> counts (plan_counts.c) -> column loops (plan_columns.c) -> kernels (plan_kernels.c)
 //         -> memory (plan_layout.c)
 #include "ir/plan_stages.h"
@@ -372,6 +373,9 @@ const PlanPass plan_passes[] = {
     {"first", plan_first,
      .needs = FACT_STAGES,
      .doc = "sorts of which a limit or a window takes the first rows"},
+    {"askers", plan_askers,
+     .needs = FACT_STAGES,
+     .doc = "joins whose left rows say first which keys they look up"},
     {"layout", plan_layout,
      .needs = FACT_STAGES, .gives = FACT_ENTRIES,
      .doc = "what breakers and edges keep of a row, and where"},

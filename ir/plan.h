@@ -89,6 +89,8 @@ typedef struct Breaker {
     // SORT of which only the first rows are wanted, of each partition of a window: the operator
     // that says how many, a LIMIT or a WINDOW (plan_first.c). Else OP_NONE.
     OpId        first;
+    uint32_t    asker;       // JOIN: the stage whose rows may say before all work which keys they
+                             // look up (plan_askers.c). STAGE_NONE: there is none.
 } Breaker;
 
 typedef struct Terminal {
@@ -290,6 +292,8 @@ uint32_t plan_consumer_count(const Graph *graph, const Stage *stage, OpId op);
 void plan_devices(Plan *plan, PlanOptions options);  // Steps that go to a GPU by an estimate.
 void plan_fuse(Plan *plan, PlanOptions options);     // Stages, borders, breakers and their order.
 void plan_first(Plan *plan, PlanOptions options);    // Sorts whose first rows are enough.
+void plan_askers(Plan *plan, PlanOptions options);   // Joins whose left rows say first what they
+                                                     // look up.
 void plan_layout(Plan *plan, PlanOptions options);   // What entries of breakers hold, and where.
 void plan_counts(Plan *plan, PlanOptions options);   // Says which steps count their rows
                                                      // themselves.

@@ -184,6 +184,8 @@ static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
         print_op(buf, plan, breaker->first);
         text_buf_char(buf, '\n');
     }
+    if (breaker->asker != STAGE_NONE)
+        text_buf_format(buf, "    keys looked up by stage %u\n", breaker->asker);
     if (breaker->shares.len)
         text_buf_format(buf, "    shared out by %.*s\n", TEXT_ARG(breaker->shares));
     if (breaker->entry_bytes) print_entry(buf, plan, breaker);

@@ -48,6 +48,7 @@ uint32_t stages_make(Planner *planner, OpId root, Stage stage) {
 uint32_t stages_breaker(Planner *planner, Breaker breaker) {
     Plan *plan = planner->plan;
     breaker.label = op_label(plan->graph, breaker.op);
+    breaker.asker = STAGE_NONE;
     arena_push(planner->arena, plan->breakers, plan->breaker_count, plan->breaker_cap, breaker);
     return (uint32_t)plan->breaker_count - 1;
 }

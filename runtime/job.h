@@ -5,6 +5,7 @@
 //   worker_figures  what worker processes do and have done
 //   flow_job     the plan of this job for the cores      memory_plan  how --memory is shared out
 //   exchange     who fills breakers and who reads them
+//   filters      left sides say which right rows joins keep
 //
 // A function takes the parts that it uses, as these do:
 //
@@ -18,6 +19,7 @@
 #define SBC_RUNTIME_ROOM_JOB_H
 
 #include "runtime/job/exchange.h"
+#include "runtime/job/filters.h"
 #include "runtime/job/flow_job.h"
 #include "runtime/job/job.h"
 #include "runtime/job/memory_plan.h"

@@ -2,7 +2,8 @@
 //
 //   task       begins, runs, goes back           partition    what it hands over when it returns
 //   grow       room for what a stage makes       probe        right rows that are on disk
-//   files      whole files as rows               probe_ahead  what all units look up, asked before
+//   files      whole files as rows               asking       what all units look up, asked before
+//   key_filter right rows that nobody looks up   probe_ahead  and the answers, of rows on disk
 //
 // Called by the dispatch (through runtime/job) and by limits, which run a unit once more.
 //
@@ -20,6 +21,7 @@
 #define SBC_RUNTIME_ROOM_TASK_H
 
 #include "runtime/task/guard.h"
+#include "runtime/task/key_filter.h"
 #include "runtime/task/probe_ahead.h"
 #include "runtime/task/states.h"
 #include "runtime/task/task.h"

@@ -60,11 +60,35 @@ static inline SbEntry *sb_slot_entry(uint64_t slot) {
     return (SbEntry *)(uintptr_t)(slot & SB_SLOT_ADDRESS);
 }
 
+// Which hashes of keys the left rows of a join look up: a blocked Bloom filter whose blocks are
+// words (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The word
+// of a hash is found by the hash's upper half. It has the bits that sb_filter_bits says.
+typedef struct SbKeyFilter {
+    const uint64_t *words;
+    uint64_t        count;   // Of words, below 2^32.
+} SbKeyFilter;
+
+enum { SB_FILTER_BITS = 4, SB_FILTER_SHIFT = 6 };
+
+static inline uint64_t sb_filter_word(const SbKeyFilter *filter, uint64_t hash) {
+    return (hash >> 32) * filter->count >> 32;
+}
+
+static inline uint64_t sb_filter_bits(uint64_t hash) {
+    uint64_t bits = 0;
+    for (int i = 0; i < SB_FILTER_BITS; i++)
+        bits |= UINT64_C(1) << (hash >> i * SB_FILTER_SHIFT & 63);
+    return bits;
+}
+
 // Rows that a sort, a join's build side or a stage border keeps.
 typedef struct SbRows {
     char   *at, *end;    // Room for entries in the current block.
     int64_t count;
     struct SbRowsState *state;
+    const SbKeyFilter  *filter;  // Of a join's build side: rows with other keys are left out.
+                                 // nullptr: all are kept.
+    int64_t left_out;
 } SbRows;
 
 // Something in an entry that points elsewhere: a value, a SbKeyStr, the state of an aggregate. By

@@ -131,6 +131,8 @@ typedef struct SbBreaker {
     uint8_t  kind;
     uint8_t  wants;            // JOIN: SbJoinWants
     uint8_t  indexed;          // JOIN: its table may have an index by its bounds.
+    uint32_t asker;            // JOIN: the stage that can say which keys are looked up, before the
+                               // right side is filled. UINT32_MAX: none.
     uint32_t step;
     uint32_t entry_bytes;
     uint32_t next_offset;      // JOIN: const SbEntry * in the entry.

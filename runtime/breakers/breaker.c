@@ -216,6 +216,15 @@ void sb_breaker_close(SbBreakerState *breaker) {
     free(breaker);
 }
 
+int64_t sb_breaker_leave_out(SbBreakerState *breaker, const SbKeyFilter *filter) {
+    int64_t left_out = 0;
+    for (uint32_t i = 0; i < breaker->threads; i++) {
+        left_out += breaker->parts[i].rows.left_out;
+        __atomic_store_n(&breaker->parts[i].rows.filter, filter, __ATOMIC_RELEASE);
+    }
+    return left_out;
+}
+
 bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most) {
     if (most == INT64_MAX) return true;
     FirstRows *first = breaker->first = calloc(breaker->threads, sizeof *first);

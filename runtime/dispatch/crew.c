@@ -9,6 +9,7 @@ static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg)
     crew->count = count;
     crew->next = crew->done = 0;
     if (count > 1) pthread_cond_broadcast(crew->changed);
+    if (count > 1) pthread_cond_broadcast(crew->asked);
     crew_help(crew, crew->leader);
     while (crew->done < count) pthread_cond_wait(&crew->helped, crew->lock);
     crew->fn = nullptr;
@@ -16,9 +17,9 @@ static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg)
 }
 
 void crew_open(Crew *crew, uint32_t threads, pthread_mutex_t *lock, pthread_cond_t *changed,
-               pthread_mutex_t *fills) {
+               pthread_cond_t *asked, pthread_mutex_t *fills) {
     *crew = (Crew){.parallel = {crew_each, threads}, .lock = lock, .changed = changed,
-                   .fills = fills};
+                   .asked = asked, .fills = fills};
     pthread_cond_init(&crew->helped, nullptr);
 }
 

@@ -10,7 +10,8 @@
 typedef struct Crew {
     SbParallel parallel;       // First: breakers see only this.
     pthread_mutex_t *lock;     // The engine's, which guards all below.
-    pthread_cond_t  *changed;  // Wakes threads that look for work.
+    pthread_cond_t  *changed;  // Wakes threads that look for work,
+    pthread_cond_t  *asked;    // and those that wait for another thread's asking.
     pthread_mutex_t *fills;    // By thread: held while it works.
     pthread_cond_t   helped;   // A piece of the work is done.
     SbEachFn  *fn;             // nullptr: nothing to do.
@@ -20,7 +21,7 @@ typedef struct Crew {
 } Crew;
 
 void crew_open(Crew *crew, uint32_t threads, pthread_mutex_t *lock, pthread_cond_t *changed,
-               pthread_mutex_t *fills);
+               pthread_cond_t *asked, pthread_mutex_t *fills);
 void crew_close(Crew *crew);
 // Is there something to help with? The lock is held.
 bool crew_has_work(const Crew *crew);

@@ -300,7 +300,8 @@ bool dispatch_run(Dispatch *d) {
     again_open(d);
     corrupt_open(d);
     if (!far_fills_open(d) || !workers_open(d, &d->own->workers)) return false;
-    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->fills);
+    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, &d->own->asked,
+              d->own->fills);
     pthread_mutex_lock(&d->lock);
     tell_restore(&d->observers);
     open_stages(d);

@@ -514,11 +514,33 @@ static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
     pthread_cond_broadcast(&d->own->asked);
 }
 
+// Before its first unit a stage that fills the right side of a join learns what is looked up there.
+static void open_filters(Dispatch *d, StageRun *run, uint32_t thread) {
+    SbAlone alone;
+    run->filtered = true;
+    if (!filters_pay(d->runs, run)) return;
+    run->asking = true;
+    SbParallel *parallel = lead(d, thread, &alone);
+    filters_open(d->runs, run, parallel);
+    led(d, thread, parallel);
+    run->asking = false;
+    pthread_cond_broadcast(&d->own->asked);
+}
+
+// Another thread asks for the stage: this one helps, or waits.
+static void wait_for_asking(Dispatch *d, const StageRun *run, uint32_t thread) {
+    while (run->asking) {
+        if (crew_has_work(&d->own->crew)) crew_help(&d->own->crew, thread);
+        else pthread_cond_wait(&d->own->asked, &d->lock);
+    }
+}
+
 static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     StageRun *run = flow->run;
     if (!stage_is_open(run)) open_reader(d, run, thread);
+    if (!run->filtered && !d->stop) open_filters(d, run, thread);
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
-    while (run->asking) pthread_cond_wait(&d->own->asked, &d->lock);
+    wait_for_asking(d, run, thread);
     if (!d->stop) flow->task = stage_task(run);
     if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
     return flow->task;

@@ -98,6 +98,8 @@ typedef struct JobBreakers {
     int64_t     *first_rows;     // Of a sort: so many rows of each partition are wanted.
     int64_t     *kept;           // Rows after it was finished.
     int64_t     *unmatched_rows; // Rows of a join's right side that came out alone.
+    KeyFilter  **filters;        // Of a join that is being filled; nullptr: all rows are kept.
+    int64_t     *left_out;       // Rows that a filter left out.
     uint32_t     lanes;          // Parts of breakers: one for each thread, and more where tasks
                                  // keep one while they wait.
     pthread_mutex_t *fills;      // By lane: held while somebody fills its parts, or writes them.

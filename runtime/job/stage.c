@@ -1,6 +1,7 @@
 #include "runtime/job/stage.h"
 
 #include "runtime/breakers.h"
+#include "runtime/job/filters.h"
 #include "runtime/job/memory_plan.h"
 #include "runtime/report.h"
 #include "runtime/rows.h"
@@ -86,11 +87,16 @@ static bool find_rows(StageRun *run, UnitsSetup *units, SbParallel *parallel, Tr
     return true;
 }
 
+SbMemory *stage_breaker_memory(Job *job, uint32_t breaker) {
+    SbMemory **accounts = job->breakers.accounts;
+    return accounts ? accounts[breaker] : &job->machine.memory;
+}
+
 bool stage_open_breaker(Job *job, uint32_t breaker) {
     const SbBreaker *what = &job->ask.what->breakers[breaker];
     if (job->breakers.states[breaker] || what->kind == SB_BREAK_EDGE) return true;
     JobBreakers *all = &job->breakers;
-    SbMemory *memory = all->accounts ? all->accounts[breaker] : &job->machine.memory;
+    SbMemory *memory = stage_breaker_memory(job, breaker);
     all->states[breaker] = sb_breaker_open(what, all->lanes, memory, &job->machine.spill);
     bool good = all->states[breaker] &&
                 sb_breaker_want_first(all->states[breaker], all->first_rows[breaker]);
@@ -276,6 +282,7 @@ bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status) {
     const SbBreaker *what = &job->ask.what->breakers[breaker];
     SbStr step = job->ask.what->steps[what->step].label;
     job->breakers.finished[breaker] = true;
+    filters_close(job, breaker);
     if (status == SB_OK) {
         sb_breaker_entries(job->breakers.states[breaker], &job->breakers.kept[breaker]);
         if (what->kind == SB_BREAK_JOIN)

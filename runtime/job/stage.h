@@ -51,7 +51,8 @@ typedef struct StageRun {
     bool           exhausted;   // No more units.
     uint32_t       taking;      // Threads that take a unit now, without the lock.
     bool           asked;       // It has asked ahead, or need not.
-    bool           asking;      // A thread asks ahead now.
+    bool           filtered;    // Joins that it fills have their filters, or need none.
+    bool           asking;      // A thread asks now, ahead or for filters.
     uint64_t       launched;    // Units.
     uint32_t       running;
     Partition     *spare;
@@ -70,6 +71,8 @@ static inline bool stage_is_open(const StageRun *run) {
 
 // Makes everything ready that a run holds from the start of the job.
 bool stage_prepare(StageRun *run, Job *job, uint32_t index);
+// What the rows of a breaker are charged to.
+SbMemory *stage_breaker_memory(Job *job, uint32_t breaker);
 // Opens a breaker, unless it is open or an edge. False: job->trouble is set.
 bool stage_open_breaker(Job *job, uint32_t breaker);
 // Opens the breakers that it fills, unless another stage has. The lock is held.

@@ -41,8 +41,11 @@ static bool open_breakers(JobBreakers *breakers, const SbJob *what) {
     breakers->first_rows = calloc(count, sizeof *breakers->first_rows);
     breakers->kept = calloc(count, sizeof *breakers->kept);
     breakers->unmatched_rows = calloc(count, sizeof *breakers->unmatched_rows);
+    breakers->filters = calloc(count, sizeof *breakers->filters);
+    breakers->left_out = calloc(count, sizeof *breakers->left_out);
     return breakers->states && breakers->edges && breakers->finished && breakers->tables &&
-           breakers->first_rows && breakers->kept && breakers->unmatched_rows;
+           breakers->first_rows && breakers->kept && breakers->unmatched_rows &&
+           breakers->filters && breakers->left_out;
 }
 
 static void close_breakers(JobBreakers *breakers, const SbJob *what) {
@@ -50,6 +53,8 @@ static void close_breakers(JobBreakers *breakers, const SbJob *what) {
         pthread_mutex_destroy(&breakers->fills[i]);
     for (uint32_t b = 0; breakers->states && b < what->breaker_count; b++)
         if (breakers->states[b]) sb_breaker_close(breakers->states[b]);
+    for (uint32_t b = 0; breakers->filters && b < what->breaker_count; b++)
+        key_filter_close(breakers->filters[b]);
     free(breakers->fills);
     free(breakers->states);
     free(breakers->edges);
@@ -58,6 +63,8 @@ static void close_breakers(JobBreakers *breakers, const SbJob *what) {
     free(breakers->first_rows);
     free(breakers->kept);
     free(breakers->unmatched_rows);
+    free(breakers->filters);
+    free(breakers->left_out);
 }
 
 static bool allocate_setup(SbSetup *setup, const SbJob *what) {

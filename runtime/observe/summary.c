@@ -223,14 +223,33 @@ static void add_table(Text *text, const Table *table) {
     sb_text_str(text, "]");
 }
 
+// Right rows that joins have not kept, as nobody looks them up.
+static int64_t count_left_out(const Job *job) {
+    int64_t rows = 0;
+    for (uint32_t b = 0; b < job->ask.what->breaker_count; b++) rows += job->breakers.left_out[b];
+    return rows;
+}
+
+static void add_left_out(const Job *job, Text *text) {
+    const SbJob *what = job->ask.what;
+    for (uint32_t b = 0; b < what->breaker_count; b++) {
+        if (job->breakers.left_out[b] == 0) continue;
+        SbStr step = what->steps[what->breakers[b].step].label;
+        sb_text_format(text, "%.*s: ", (int)step.len, step.ptr);
+        sb_text_add_figure(text, job->breakers.left_out[b]);
+        sb_text_str(text, " right rows were left out, as no left row looks them up\n");
+    }
+}
+
 static void add_json(const Job *job, const Table *tables, bool done, Text *text) {
     const JobMachine *machine = &job->machine;
     sb_text_format(text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
-                   "\"spilled\":%lld,\"spilled_on_disk\":%lld,\"tasks_fit\":%u,\"tasks_most\":%u",
+                   "\"spilled\":%lld,\"spilled_on_disk\":%lld,\"left_out\":%lld,"
+                   "\"tasks_fit\":%u,\"tasks_most\":%u",
                    done ? "true" : "false", job->figures.seconds, machine->pool.parallel.threads,
                    (long long)machine->memory.peak, (long long)machine->spill.bytes_raw,
-                   (long long)machine->spill.bytes_written, machine->tasks_fit,
-                   machine->tasks_most);
+                   (long long)machine->spill.bytes_written, (long long)count_left_out(job),
+                   machine->tasks_fit, machine->tasks_most);
     for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
     stage_times_json(job->ask.what, machine, &job->figures, text);
     worker_figures_json(job->figures.workers, machine->workers.count, text);
@@ -284,6 +303,7 @@ void job_summary_print(Job *job, bool done, int code) {
             if (any) sb_text_str(&text, "\n");
             stage_times_print(what, &job->machine, &job->figures, &text);
             add_workers(job, &text);
+            add_left_out(job, &text);
             add_time(&job->machine, job->figures.seconds, &text);
         }
         log_lines(&job->log, &text, false);

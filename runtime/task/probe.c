@@ -132,7 +132,7 @@ void sb_join_ask(SbTask *task, uint64_t hash) {
 
 // Runs the stage from the task's cursor up to `end` or as far as the join's asks go; returns how
 // far. Nothing that the task knows changes.
-static int64_t ask(SbTaskState *state, const ProbeJoin *join, int64_t end) {
+static int64_t ask(SbTaskState *state, uint32_t breaker, int64_t end) {
     SbTask *task = &state->task;
     Probe *probe = &state->probe;
     int64_t cursor = task->cursor, input_end = task->input.end;
@@ -142,7 +142,7 @@ static int64_t ask(SbTaskState *state, const ProbeJoin *join, int64_t end) {
     probe->no_room = false;
     task->full = false;
     task->input.end = end;
-    task->asked = join->breaker;
+    task->asked = breaker;
     probe->asking = true;
     state->setup->stage->ask(task);
     probe->asking = false;
@@ -228,7 +228,7 @@ static SpillJoinTaken try_piece(SbTaskState *state, uint32_t count, bool all) {
         ProbeJoin *join = &probe->joins[i];
         const SpillJoin *answers = answers_of(state, i);
         bool asks = !answers || !all;
-        if (asks) end = ask(state, join, end);
+        if (asks) end = ask(state, join->breaker, end);
         if (asks && probe->no_room) taken = JOIN_NO_ROOM;
         else taken = answers ? fill_answers(state, join, answers, all) : fill_table(probe, join);
     }
@@ -369,7 +369,22 @@ bool probe_ask(SbTaskState *state, uint32_t join) {
         if (join > 0 && find_piece(state, join, 0) != JOIN_TAKEN) return false;
         if (join == 0) probe->end = task->input.end;
     }
-    task->cursor = ask(state, &probe->joins[join], probe->end);
+    task->cursor = ask(state, probe->joins[join].breaker, probe->end);
+    sort_asks(probe);
+    return !probe->no_room;
+}
+
+bool probe_ask_first(SbTaskState *state, uint32_t breaker) {
+    enum { ASKS_MAX = 16 * 1024 };
+    Probe *probe = &state->probe;
+    uint32_t count = state->setup->job->breaker_count;
+    if (!probe->tables) probe->tables = calloc(count, sizeof(const SbTable *));
+    if (!probe->tables) return false;
+    for (uint32_t b = 0; b < count; b++)
+        if (!probe->tables[b]) probe->tables[b] = &no_table;
+    probe->asks_max = ASKS_MAX;
+    state->task.tables = probe->tables;
+    state->task.cursor = ask(state, breaker, state->task.input.end);
     sort_asks(probe);
     return !probe->no_room;
 }

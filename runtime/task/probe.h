@@ -74,6 +74,8 @@ int32_t probe_run(SbTaskState *state, uint32_t thread);
 // each once, as far as there is room; those before it are answered. Moves the cursor after the
 // rows. False: there is no memory, or trouble.
 bool probe_ask(SbTaskState *state, uint32_t join);
+// The same for a join before which no other one stands, while no table is there yet.
+bool probe_ask_first(SbTaskState *state, uint32_t breaker);
 // Says which rows the unit has.
 uint64_t probe_unit_name(const Unit *unit);
 

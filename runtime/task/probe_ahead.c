@@ -1,21 +1,18 @@
 #include "runtime/task/probe_ahead.h"
 
 #include "runtime/breakers.h"
+#include "runtime/task/asking.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 // All units ask for one join.
-typedef struct Asking {
-    const ProbeAheadSetup *what;
-    ProbeAhead     *ahead;
-    uint32_t        join;       // In the order of the Probe.
-    Units           units;
-    pthread_mutex_t lock;       // Of taking units, and of their names.
-    SpillRuns       asks;
-    SpillSort       sort;
-    _Atomic bool    failed;
-} Asking;
+typedef struct Ahead {
+    ProbeAhead *ahead;
+    SpillRuns   asks;
+    SpillSort   sort;
+    SbMemory   *memory;
+    SbRows     *rows;      // By thread.
+} Ahead;
 
 bool probe_ahead_wanted(const TaskSetup *setup) {
     Probe probe;
@@ -26,9 +23,17 @@ bool probe_ahead_wanted(const TaskSetup *setup) {
 
 // ---- a unit -------------------------------------------------------------------------------------
 
-// The unit must have the same rows for each join that it asks for. The lock is held.
-static bool note_unit(ProbeAhead *ahead, const Unit *unit) {
+static bool open_asks(void *self, uint32_t thread) {
+    Ahead *all = self;
+    SbRows *asks = &all->rows[thread];
+    return sb_rows_init(asks, all->memory, spill_join_ask.entry_bytes) == SB_OK &&
+           spill_sort_watch(&all->sort, thread, asks);
+}
+
+// The unit must have the same rows for each join that it asks for.
+static bool note_unit(void *self, const Unit *unit) {
     enum { ROOM_MIN = 256 };
+    ProbeAhead *ahead = ((Ahead *)self)->ahead;
     int64_t ordinal = (int64_t)unit->ordinal, room = ahead->unit_room;
     uint64_t name = probe_unit_name(unit);
     if (ahead->count > 0) return ordinal < ahead->unit_count && ahead->units[ordinal] == name;
@@ -44,93 +49,51 @@ static bool note_unit(ProbeAhead *ahead, const Unit *unit) {
     return true;
 }
 
-static bool ask_unit(Asking *asking, SbTaskState *state, SbRows *asks) {
-    SbTask *task = &state->task;
-    pthread_mutex_lock(&asking->lock);
-    bool good = note_unit(asking->ahead, &state->unit);
-    pthread_mutex_unlock(&asking->lock);
-    sb_hold_begin(&task->call, &task->cancel);
-    while (good && task->cursor < task->input.end) {
-        good = probe_ask(state, asking->join);
-        for (int64_t i = 0; i < state->probe.ask_count && good; i++) {
-            SbEntry *ask = sb_rows_add(asks);
-            if (ask) *ask = (SbEntry){state->probe.asks[i], state->unit.ordinal};
-            good = ask;
-        }
+static bool note_asks(void *self, uint32_t thread, const Unit *unit, const uint64_t *asks,
+                      int64_t count) {
+    Ahead *all = self;
+    bool good = true;
+    for (int64_t i = 0; i < count && good; i++) {
+        SbEntry *ask = sb_rows_add(&all->rows[thread]);
+        if (ask) *ask = (SbEntry){asks[i], unit->ordinal};
+        good = ask;
     }
     return good;
 }
 
-// Takes the next unit. False: there is none, or nobody goes on.
-static bool take_unit(Asking *asking, SbTaskState *state, Unit *unit, Trouble *trouble) {
-    UnitTake taken = UNIT_NONE;
-    pthread_mutex_lock(&asking->lock);
-    if (atomic_load(asking->what->cancel)) asking->failed = true;
-    if (!asking->failed) taken = units_take(&asking->units, unit, &state->buffer, trouble);
-    if (taken == UNIT_LATER || taken == UNIT_TROUBLE) asking->failed = true;
-    pthread_mutex_unlock(&asking->lock);
-    return taken == UNIT_TAKEN;
+static bool close_asks(void *self, uint32_t thread, bool good) {
+    SbRows *asks = &((Ahead *)self)->rows[thread];
+    good = good && sb_rows_relieve(asks);
+    sb_rows_fini(asks);
+    return good;
 }
 
-static bool ask_units(Asking *asking, SbTaskState *state, SbRows *asks) {
-    Trouble trouble = {0};
-    bool good = true;
-    for (Unit unit; good && take_unit(asking, state, &unit, &trouble);) {
-        good = units_prepare(&asking->units, &unit, &state->buffer, &trouble) &&
-               task_begin(state, &unit, &trouble) && ask_unit(asking, state, asks);
-        if (unit.slices[0].batch) batch_release(unit.slices[0].batch);
-    }
-    return good && sb_rows_relieve(asks);
-}
-
-// One thread's part of the work.
-static void ask_on(void *arg, uint32_t index, uint32_t thread) {
-    (void)index;
-    Asking *asking = arg;
-    const TaskSetup *setup = asking->what->setup;
-    SbTaskState state;
-    SbRows asks = {0};
-    Trouble trouble = {0};
-    bool good = task_open(&state, setup, &trouble) &&
-                sb_rows_init(&asks, setup->memory, spill_join_ask.entry_bytes) == SB_OK &&
-                spill_sort_watch(&asking->sort, thread, &asks);
-    state.buffer.relief = nullptr;  // Who finds none here gives up.
-    if (!good || !ask_units(asking, &state, &asks)) {
-        asking->failed = true;
-        units_break(&asking->units);
-    }
-    sb_rows_fini(&asks);
-    task_close(&state);
-}
+static const AskingFns asks_fns = {open_asks, note_unit, note_asks, close_asks};
 
 // ---- all units ----------------------------------------------------------------------------------
 
-static bool ask_all(Asking *asking, SbParallel *parallel) {
-    if (!spill_sort_open(&asking->sort, &spill_join_ask, &spill_join_by, &asking->asks))
-        return false;
-    parallel->each(parallel, parallel->threads, ask_on, asking);
-    spill_sort_close(&asking->sort);
-    return !asking->failed &&
-           spill_runs_reduce(&asking->asks, &spill_join_ask, &spill_join_by, parallel);
+static bool ask_all(Ahead *all, const AskingSetup *what, uint32_t threads, SbParallel *parallel) {
+    if (!spill_sort_open(&all->sort, &spill_join_ask, &spill_join_by, &all->asks)) return false;
+    all->rows = calloc(threads, sizeof *all->rows);
+    bool good = all->rows && asking_run(what, parallel);
+    free(all->rows);
+    spill_sort_close(&all->sort);
+    return good && spill_runs_reduce(&all->asks, &spill_join_ask, &spill_join_by, parallel);
 }
 
 // What the units are told about one join. nullptr: they ask for themselves.
-static SpillJoin *tell(Asking *asking, const SpillJoin *join, SbParallel *parallel) {
-    UnitsSetup units = *asking->what->units;
+static SpillJoin *tell(ProbeAhead *ahead, const ProbeAheadSetup *what, uint32_t number,
+                       const SpillJoin *join, SbParallel *parallel) {
+    Ahead all = {.ahead = ahead, .memory = what->setup->memory};
+    AskingSetup asking = {.setup = what->setup, .units = what->units, .cancel = what->cancel,
+                          .fns = &asks_fns, .self = &all, .join = number, .first = UINT32_MAX};
     SpillJoin *answers = nullptr;
-    Trouble trouble = {0};
-    units.relief = nullptr;
-    if (!units_open(&asking->units, &units, &trouble)) return nullptr;
-    pthread_mutex_init(&asking->lock, nullptr);
-    if (spill_runs_open(&asking->asks, join->spill, join->spill->memory)) {
-        asking->asks.indexed = true;
-        int64_t units = asking->ahead->unit_count;
-        if (ask_all(asking, parallel))
-            answers = spill_join_answer(join, &asking->asks, units, parallel);
-        spill_runs_close(&asking->asks);
-    }
-    pthread_mutex_destroy(&asking->lock);
-    units_close(&asking->units);
+    if (!spill_runs_open(&all.asks, join->spill, join->spill->memory)) return nullptr;
+    all.asks.indexed = true;
+    int64_t units = ahead->unit_count;
+    if (ask_all(&all, &asking, join->spill->threads, parallel))
+        answers = spill_join_answer(join, &all.asks, units, parallel);
+    spill_runs_close(&all.asks);
     return answers;
 }
 
@@ -146,8 +109,7 @@ void probe_ahead_open(ProbeAhead *ahead, const ProbeAheadSetup *what, SbParallel
     if (!probe_open(&probe, what->setup)) return;
     ahead->answers = calloc(probe.count + 1, sizeof(SpillJoin *));
     for (uint32_t i = 0; ahead->answers && what->again && i < probe.count; i++) {
-        Asking asking = {.what = what, .ahead = ahead, .join = i};
-        ahead->answers[i] = tell(&asking, probe.joins[i].join, parallel);
+        ahead->answers[i] = tell(ahead, what, i, probe.joins[i].join, parallel);
         if (!ahead->answers[i]) break;
         ahead->count++;
     }

@@ -547,7 +547,8 @@ static const SbBreaker edge_and_sort[] = {KEEPS(SB_BREAK_EDGE, nullptr),
 
 static const SbBreaker edges[] = {KEEPS(SB_BREAK_EDGE, nullptr), KEEPS(SB_BREAK_EDGE, nullptr)};
 #define TABLE(wants_)                                                                             \
-    {.kind = SB_BREAK_JOIN, .wants = wants_, .step = STEP_ROWS, .entry_bytes = RIGHT_BYTES,       \
+    {.kind = SB_BREAK_JOIN, .wants = wants_, .asker = UINT32_MAX, .step = STEP_ROWS,              \
+     .entry_bytes = RIGHT_BYTES,                                                                  \
      .next_offset = offsetof(Right, next), .matched_offset = offsetof(Right, matched),            \
      .identity_offset = UINT32_MAX, .place_offset = UINT32_MAX, .equal = same_key}
 static const SbBreaker full_join[] = {TABLE(SB_JOIN_REST)};
