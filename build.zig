@@ -34,7 +34,7 @@ const stdlib_hot: []const []const u8 = &.{
     "stdlib/regex/cut.c",
 };
 // Scratch memory for the library functions that the reference interpreter calls.
-const scratch: []const []const u8 = &.{ "runtime/memory/arena.c", "runtime/memory/hold.c", "runtime/memory/memory.c", "runtime/memory/scratch.c" };
+const scratch: []const []const u8 = &.{ "runtime/memory/arena.c", "runtime/memory/hold.c", "runtime/memory/huge.c", "runtime/memory/memory.c", "runtime/memory/scratch.c" };
 
 // Scripts that run sbc and its jobs, long ones first: some run at a time (tests/suites.py).
 const suites: []const []const u8 = &.{

@@ -58,7 +58,7 @@ void filters_open(const StageRun *runs, const StageRun *fills, SbParallel *paral
         if (breaker == UINT32_MAX) continue;
         const StageRun *asker = &runs[job->ask.what->breakers[breaker].asker];
         KeyFilterSetup what = {&asker->setup, &asker->units.what, &job->stop.cancel,
-                               stage_breaker_memory(job, breaker), breaker, job->breakers.lanes};
+                               job_breaker_memory(job, breaker), breaker, job->breakers.lanes};
         KeyFilter *filter = key_filter_open(&what, parallel);
         if (!filter) continue;
         job->breakers.filters[breaker] = filter;

@@ -66,6 +66,11 @@ RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder orde
     return (RejectSetSetup){order, &machine->spill, lanes, &machine->memory};
 }
 
+SbMemory *job_breaker_memory(Job *job, uint32_t breaker) {
+    SbMemory **accounts = job->breakers.accounts;
+    return accounts ? accounts[breaker] : &job->machine.memory;
+}
+
 uint32_t job_worker_threads(const Job *job, uint32_t worker) {
     const WorkerKind *kinds = job->ask.options.workers.kinds;
     const WorkerPlan *plan = &job->machine.workers;

@@ -160,6 +160,8 @@ SbRecords job_records_form(const JobAsk *ask);
 // What sink number `sink` writes, and the rejects (the number after the last): an empty path means
 // none.
 SinkSetup job_sink_setup(const JobAsk *ask, uint32_t sink);
+// What the rows of a breaker are charged to.
+SbMemory *job_breaker_memory(Job *job, uint32_t breaker);
 // Threads of a worker, counted from 1 on.
 uint32_t job_worker_threads(const Job *job, uint32_t worker);
 // Threads of workers, all together.

@@ -87,16 +87,11 @@ static bool find_rows(StageRun *run, UnitsSetup *units, SbParallel *parallel, Tr
     return true;
 }
 
-SbMemory *stage_breaker_memory(Job *job, uint32_t breaker) {
-    SbMemory **accounts = job->breakers.accounts;
-    return accounts ? accounts[breaker] : &job->machine.memory;
-}
-
 bool stage_open_breaker(Job *job, uint32_t breaker) {
     const SbBreaker *what = &job->ask.what->breakers[breaker];
     if (job->breakers.states[breaker] || what->kind == SB_BREAK_EDGE) return true;
     JobBreakers *all = &job->breakers;
-    SbMemory *memory = stage_breaker_memory(job, breaker);
+    SbMemory *memory = job_breaker_memory(job, breaker);
     all->states[breaker] = sb_breaker_open(what, all->lanes, memory, &job->machine.spill);
     bool good = all->states[breaker] &&
                 sb_breaker_want_first(all->states[breaker], all->first_rows[breaker]);

@@ -71,8 +71,6 @@ static inline bool stage_is_open(const StageRun *run) {
 
 // Makes everything ready that a run holds from the start of the job.
 bool stage_prepare(StageRun *run, Job *job, uint32_t index);
-// What the rows of a breaker are charged to.
-SbMemory *stage_breaker_memory(Job *job, uint32_t breaker);
 // Opens a breaker, unless it is open or an edge. False: job->trouble is set.
 bool stage_open_breaker(Job *job, uint32_t breaker);
 // Opens the breakers that it fills, unless another stage has. The lock is held.

@@ -308,15 +308,24 @@ void arena_populate(void *block, int64_t bytes) {
     if (bytes >= ARENA_UNIT) madvise(block, (size_t)room_of(bytes), MADV_POPULATE_WRITE);
 }
 
+static bool collapse(Arena *arena, char *pages, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += ARENA_HUGE) *(volatile char *)(pages + i) = 0;
+    bool is = madvise(pages, (size_t)bytes, TAKE_HUGE) == 0;
+    if (!is) arena->refusals++;
+    return is;
+}
+
 // Gives a block its pages: huge ones as far as it is whole ones, and the system has some. A huge
 // page of shared memory costs a tenth of its small ones, in each process that maps it. The system
 // makes one only where there is a page already.
 static void give_pages(Arena *arena, char *block, int64_t bytes) {
     int64_t huge = room_of(bytes) & -ARENA_HUGE;
     bool begins = (block - arena->base) % ARENA_HUGE == 0;
-    if (huge > 0 && begins && arena->refusals < REFUSALS_MAX) {
-        for (int64_t i = 0; i < huge; i += ARENA_HUGE) *(volatile char *)(block + i) = 0;
-        if (madvise(block, (size_t)huge, TAKE_HUGE)) arena->refusals++;
+    int64_t clock;
+    bool tries = huge > 0 && begins && arena->refusals < REFUSALS_MAX;
+    if (tries && huge_begin(huge, &clock)) {
+        if (!collapse(arena, block, ARENA_HUGE) || !huge_end(clock)) huge = ARENA_HUGE;
+        if (huge > ARENA_HUGE) collapse(arena, block + ARENA_HUGE, huge - ARENA_HUGE);
     }
     arena_populate(block, bytes);
 }

@@ -15,13 +15,15 @@
 #ifndef SBC_RUNTIME_MEMORY_ARENA_H
 #define SBC_RUNTIME_MEMORY_ARENA_H
 
+#include "runtime/memory/huge.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 enum { ARENAS_MAX = 65 };           // Of a space.
 enum : int64_t {
     ARENA_UNIT = 64 << 10,
-    ARENA_HUGE = 2 << 20,  // A huge page. Spans of arenas are multiples of it.
+    ARENA_HUGE = HUGE_PAGE,  // A huge page. Spans of arenas are multiples of it.
 };
 
 typedef struct ArenaSpace {

@@ -1,6 +1,7 @@
 #include "runtime/memory/memory.h"
 
 #include "runtime/memory/arena.h"
+#include "runtime/memory/huge.h"
 
 #include <assert.h>
 #include <malloc.h>
@@ -58,7 +59,7 @@ static void add_idle(SbMemory *memory, int64_t bytes) { atomic_fetch_add(&memory
 
 // ---- blocks that are kept -------------------------------------------------------------------
 
-enum : int64_t { HUGE_PAGE = 2 << 20, KEEP_MIN = 64 << 10, KEEP_MAX = 512 << 20, KEEP_SHARE = 4 };
+enum : int64_t { KEEP_MIN = 64 << 10, KEEP_MAX = 512 << 20, KEEP_SHARE = 4 };
 enum { SIZES = 64, LOOKS_MAX = 16, SLACK_SHARE = 8 };
 
 typedef struct Kept {
@@ -168,6 +169,16 @@ static bool replace_others(SbMemory *memory, int64_t bytes) {
     return memory->kept + bytes <= blocks->most;
 }
 
+// `pages` begin at a huge page and are not touched yet.
+static void ask_for_huge(char *pages, int64_t bytes) {
+    int64_t clock;
+    if (!huge_begin(bytes, &clock)) return;
+    madvise(pages, (size_t)HUGE_PAGE, MADV_HUGEPAGE);
+    *(volatile char *)pages = 0;
+    if (huge_end(clock) && bytes > HUGE_PAGE)
+        madvise(pages + HUGE_PAGE, (size_t)(bytes - HUGE_PAGE), MADV_HUGEPAGE);
+}
+
 static SbMemory *whole_of(SbMemory *memory) { return memory->whole ? memory->whole : memory; }
 
 void *sb_memory_take_block(SbMemory *memory, int64_t *bytes) {
@@ -182,7 +193,7 @@ void *sb_memory_take_block(SbMemory *memory, int64_t *bytes) {
     bool huge = *bytes >= HUGE_PAGE;
     void *block = huge ? aligned_alloc(HUGE_PAGE, pages) : malloc((size_t)*bytes);
     if (!block) sb_memory_release(memory, *bytes);
-    else if (huge) madvise(block, (size_t)*bytes, MADV_HUGEPAGE);
+    else if (huge) ask_for_huge(block, *bytes);
     return block;
 }
 
@@ -305,7 +316,7 @@ void *sb_memory_pages(SbMemory *memory, int64_t bytes) {
     }
     int64_t before = -(int64_t)(intptr_t)pages & (HUGE_PAGE - 1);
     int64_t whole = (bytes - before) & -HUGE_PAGE;
-    if (whole > 0) madvise(pages + before, (size_t)whole, MADV_HUGEPAGE);
+    if (whole > 0) ask_for_huge(pages + before, whole);
     return pages;
 }
 

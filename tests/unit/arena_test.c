@@ -255,8 +255,16 @@ static bool system_has_huge_pages(void) {
     return has;
 }
 
+// From now on all of them are quick.
+static void make_huge_quick(void) {
+    int64_t clock;
+    huge_slow_nanos = INT64_MAX;
+    while (!huge_begin(ARENA_HUGE, &clock)) {}
+}
+
 static void long_blocks_have_huge_pages(void) {
     ArenaSpace space;
+    make_huge_quick();
     CHECK(arena_space_open(&space, 2, SPAN - 1));
     CHECK(space.span == SPAN);
     Arena *arena = arena_open(&space, 1);
@@ -293,6 +301,22 @@ static void long_blocks_have_huge_pages(void) {
     arena_space_close(&space);
 }
 
+static void slow_huge_pages_wait(void) {
+    enum : int64_t { SMALL = 64 << 20 };
+    int64_t clock, before = huge_slow_nanos;
+    make_huge_quick();
+    CHECK(huge_begin(SMALL, &clock) && huge_end(clock));
+    CHECK(huge_begin(SMALL, &clock));
+    huge_slow_nanos = -1;
+    CHECK(!huge_end(clock));
+    // 256 MiB are small pages; then it is tried again.
+    for (int i = 0; i < 4; i++) CHECK(!huge_begin(SMALL, &clock));
+    CHECK(huge_begin(SMALL, &clock));
+    huge_slow_nanos = INT64_MAX;
+    CHECK(huge_end(clock) && huge_begin(SMALL, &clock));
+    huge_slow_nanos = before;
+}
+
 static const UnitTest tests[] = {
     {"blocks_keep_their_bytes", blocks_keep_their_bytes},
     {"a_block_grows_and_shrinks", a_block_grows_and_shrinks},
@@ -300,6 +324,7 @@ static const UnitTest tests[] = {
     {"others_read_what_one_writes", others_read_what_one_writes},
     {"another_machine_has_a_copy", another_machine_has_a_copy},
     {"long_blocks_have_huge_pages", long_blocks_have_huge_pages},
+    {"slow_huge_pages_wait", slow_huge_pages_wait},
     {"bytes_lie_in_one_arena", bytes_lie_in_one_arena},
     {"sealed_blocks_are_only_read", sealed_blocks_are_only_read},
     {"many_blocks_are_sealed", many_blocks_are_sealed},
