@@ -201,8 +201,11 @@ static void explain_uses(TextBuf *out, const CudaKernel *kernel, const CudaTask 
         for (size_t u = 0; u < tasks[t].code.use_count; u++) {
             const CudaUse *use = &tasks[t].code.uses[u];
             if (!text_eq(use->kernel, kernel->name)) continue;
-            text_buf_format(out, "        sm_%u: %u registers, %u bytes spilled\n",
-                            tasks[t].architecture, use->registers, use->spill_bytes);
+            text_buf_format(out,
+                            "        sm_%u: %u registers, %u bytes spilled, %u bytes of shared "
+                            "memory\n",
+                            tasks[t].architecture, use->registers, use->spill_bytes,
+                            use->shared_bytes);
         }
 }
 

@@ -154,17 +154,20 @@ def check_counts(case, text, update):
         raise Wrong(f"the text is made of: {counts}")
 
 
-def check_nvrtc(case, library, kernels):
+def check_nvrtc(case, text, library):
+    kernels = counts_of(text)["kernels"]
     done = run(SBC, case, "--dump=ptx", env={**os.environ, "SBC_NVRTC": library})
     if done.returncode or ".visible .entry sb_kernel_" not in done.stdout:
         raise Wrong(f"no PTX: {done.stderr[:2000]}")
     done = run(SBC, case, "--explain", env={**os.environ, "SBC_NVRTC": library})
     for architecture in ARCHITECTURES:
-        uses = re.findall(rf"^ +sm_{architecture}: (\d+) registers, (\d+) bytes spilled$", done.stdout, re.M)
+        uses = re.findall(rf"^ +sm_{architecture}: (\d+) registers, (\d+) bytes spilled, (\d+) bytes of shared memory$", done.stdout, re.M)
         if len(uses) != kernels:
             raise Wrong(f"sm_{architecture}: {len(uses)} of {kernels} kernels compile: {done.stderr[:2000]}")
-        if any(int(spilled) for _, spilled in uses):
+        if any(int(spilled) for _, spilled, _ in uses):
             raise Wrong(f"sm_{architecture}: registers are spilled: {uses}")
+        if any(int(shared) for _, _, shared in uses) != ("SB_SHARED(" in text):
+            raise Wrong(f"sm_{architecture}: bytes of shared memory: {uses}")
 
 
 # ---- the suite ----------------------------------------------------------------------------------
