@@ -13,7 +13,7 @@ from pathlib import Path
 
 from on_host import compile_host
 from rows import parse_columns, random_rows, write_rows
-from tools import SBC, Wrong, make_driver, run
+from tools import ROOT, SBC, Wrong, make_driver, run
 
 
 def make_job(folder, program, nvrtc):
@@ -81,6 +81,22 @@ def check_job(case, text, nvrtc):
             raise Wrong(f"a fault with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
         check_devices(job, folder, wanted)
         check_memory(job, folder, wanted)
+
+
+def check_examples(nvrtc):
+    """Examples with a block leave on the driver the files that they leave on the CPU."""
+    for example in ("15-pixels", "21-features"):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            env = make_job(folder, ROOT / f"examples/{example}.sbd", nvrtc)
+            (folder / "examples").symlink_to(ROOT / "examples")
+            (folder / "out").mkdir()
+            expected = {file.name: file.read_bytes() for file in (ROOT / f"examples/expected/{example}/out").iterdir()}
+            done = run(folder / "job", "--device=gpu", "--threads=1", "--progress=none", env=env, cwd=folder)
+            left = {file.name: file.read_bytes() for file in (folder / "out").iterdir()}
+            launches = (folder / "log").read_text().count("launch") if (folder / "log").exists() else 0
+            if done.returncode or left != expected or not launches:
+                raise Wrong(f"example {example}: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
 
 
 def check_devices(job, folder, wanted):
