@@ -12,6 +12,7 @@ typedef struct CodegenKernels {
     const CudaUnit *unit;   // Null: the job has no kernels for the stage.
     const CudaPart *parts;
     size_t          part_count;
+    unsigned        toolkit;  // That made them: 13050 for CUDA 13.5.
 } CodegenKernels;
 
 typedef struct CodegenOptions {

@@ -191,6 +191,7 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     PART(&parts, SbKernels, temp_count, emit_i32(e, (uint32_t)temps.count));
     PART(&parts, SbKernels, codes, emit_sequence(e, codes, code_count, "kernel_codes"));
     PART(&parts, SbKernels, code_count, emit_i32(e, code_count));
+    PART(&parts, SbKernels, toolkit, emit_i32(e, kernels->toolkit));
     PART(&parts, SbKernels, rows, emit_i64(e, stage->batch));
     PART(&parts, SbKernels, groups_bytes, emit_i64(e, groups_bytes(groups_of_unit(unit))));
     bool approx = false;

@@ -136,7 +136,8 @@ static bool fill(const Kernels *kernels, const CudaCompiler *compiler, Units uni
             parts[a] = (CudaPart){tasks[i * count + a].architecture, false,
                                   tasks[i * count + a].code.bytes};
         if (!add_ptx(kernels, compiler, units.items[i].text, &parts[count])) return false;
-        made[units.stages[i]] = (CodegenKernels){&units.items[i], parts, count + 1};
+        made[units.stages[i]] = (CodegenKernels){&units.items[i], parts, count + 1,
+                                                  cuda_toolkit(compiler)};
     }
     return true;
 }

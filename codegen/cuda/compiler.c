@@ -175,6 +175,10 @@ bool cuda_compiler_knows(const CudaCompiler *compiler, unsigned architecture, Te
     return false;
 }
 
+unsigned cuda_toolkit(const CudaCompiler *compiler) {
+    return (unsigned)(compiler->major * 1000 + compiler->minor * 10);
+}
+
 static bool compile_for(const CudaCompiler *compiler, Arena *arena, Text unit, const Form *form,
                         CudaCode *code, TextBuf *error) {
     *code = (CudaCode){0};

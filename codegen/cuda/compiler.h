@@ -38,6 +38,9 @@ bool cuda_compiler_open(CudaCompiler *compiler, Arena *arena, TextBuf *error);
 // Does it compile for the architecture? False: `error` lists those that it does compile for.
 bool cuda_compiler_knows(const CudaCompiler *compiler, unsigned architecture, TextBuf *error);
 
+// Its version as CUDA counts: 13050 for 13.5.
+unsigned cuda_toolkit(const CudaCompiler *compiler);
+
 // All that the code depends on beside the unit and the architecture.
 Text cuda_compiler_text(const CudaCompiler *compiler, Arena *arena);
 

@@ -72,6 +72,7 @@ typedef struct SbKernels {
     uint32_t temp_count;
     const SbKernelCode *codes;
     uint32_t code_count;
+    uint32_t toolkit;          // That the codes are of: 13050 for CUDA 13.5.
     int64_t  rows;             // Of a launch at most; 0: the program does not say.
     int64_t  groups_bytes;     // Of the table of groups; 0: no kernel fills one.
     uint8_t  approx;           // Some are products: all rows are computed by GPUs, or none is.

@@ -82,8 +82,9 @@ static bool find_device(Serve *s) {
     return found;
 }
 
-// A driver that is older than the compiler of the kernels says so by its number only.
-static bool load_module(Serve *s, const SbKernelCode *code, StageCode *to) {
+// A driver that is older than the compiler of the kernels may not know their code.
+static bool load_module(Serve *s, const SbKernels *kernels, const SbKernelCode *code,
+                        StageCode *to) {
     int version = 0;
     char *why = s->hello.why;
     if (driver_good(&s->driver, s->driver.load(&to->module, code->bytes.ptr), "loading kernels",
@@ -91,8 +92,10 @@ static bool load_module(Serve *s, const SbKernelCode *code, StageCode *to) {
         return true;
     size_t len = strlen(why);
     if (!s->driver.version(&version))
-        snprintf(why + len, GPU_WHY_BYTES - len, "; the driver is for CUDA %d.%d", version / 1000,
-                 version % 1000 / 10);
+        snprintf(why + len, GPU_WHY_BYTES - len,
+                 "; the driver is for CUDA %d.%d, the kernels are of CUDA %u.%u%s", version / 1000,
+                 version % 1000 / 10, kernels->toolkit / 1000, kernels->toolkit % 1000 / 10,
+                 version < (int)kernels->toolkit ? ", which is newer: update the driver" : "");
     return false;
 }
 
@@ -105,7 +108,7 @@ static bool load_stage(Serve *s, uint32_t stage) {
         return snprintf(why, GPU_WHY_BYTES, "the job has no code for %s", s->hello.name), false;
     to->functions = calloc(kernels->count, sizeof *to->functions);
     if (!to->functions) return snprintf(why, GPU_WHY_BYTES, "there is no memory"), false;
-    if (!load_module(s, code, to)) return false;
+    if (!load_module(s, kernels, code, to)) return false;
     for (uint32_t k = 0; k < kernels->count; k++) {
         char name[64];
         if (kernels->items[k].product) continue;

@@ -8,6 +8,7 @@
 //   $FAKE_CUDA_MEMORY   how many bytes there are
 //   $FAKE_CUDA_DEVICES  how many GPUs there are (1)
 //   $FAKE_CUDA_REFUSES  the number of one that cannot be used
+//   $FAKE_CUDA_VERSION  the CUDA that it is for (13050); before 13.0 it knows no code
 //   $FAKE_CUDA_FAIL=N   launch N of a process fails, and all that comes after it
 //   $FAKE_CUDA_HANG=N   launch N of a process never ends
 //   $FAKE_CUDA_ONCE     a file: where it is there, launches neither fail nor hang; the first that
@@ -29,7 +30,7 @@
 #include <unistd.h>
 
 enum { MEMORY = 2, INVALID = 1, NOT_FOUND = 500, ILLEGAL = 700, GUARD = 256, BLOCKS_MAX = 1024,
-       STREAMS_MAX = 256, DEEDS_MAX = 64, NOT_READY = 600 };
+       STREAMS_MAX = 256, DEEDS_MAX = 64, NOT_READY = 600, UNSUPPORTED = 222 };
 
 static struct { char *memory; size_t bytes; } blocks[BLOCKS_MAX];
 static size_t taken;
@@ -70,7 +71,11 @@ EXPORT int cuInit(unsigned flags) {
     kernels = path ? dlopen(path, RTLD_NOW) : NULL;
     return flags ? INVALID : kernels ? 0 : 100;
 }
-EXPORT int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
+static int cuda_version(void) {
+    const char *version = getenv("FAKE_CUDA_VERSION");
+    return version ? atoi(version) : 13050;
+}
+EXPORT int cuDriverGetVersion(int *version) { return *version = cuda_version(), 0; }
 EXPORT int cuDeviceGetCount(int *count) { return *count = device_count(), 0; }
 EXPORT int cuDeviceGet(int *device, int number) {
     return *device = number, is_device(number) ? 0 : 101;
@@ -96,6 +101,7 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
 EXPORT int cuCtxSetCurrent(void *context) { return context == &taken ? 0 : 201; }
 EXPORT int cuModuleLoadData(void **module, const void *image) {
     *module = &launches;  // A cubin, or PTX.
+    if (cuda_version() < 13000) return UNSUPPORTED;
     return memcmp(image, "\177ELF", 4) == 0 || strstr(image, ".version") ? 0 : 200;
 }
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
@@ -345,8 +351,9 @@ EXPORT void *fake_find(uint64_t at, size_t bytes) {
 }
 
 EXPORT int cuGetErrorString(int error, const char **text) {
-    *text = error == MEMORY    ? "out of memory"
-            : error == ILLEGAL ? "an illegal memory access"
-                               : "an error";
+    *text = error == MEMORY        ? "out of memory"
+            : error == ILLEGAL     ? "an illegal memory access"
+            : error == UNSUPPORTED ? "code of an unsupported toolchain"
+                                   : "an error";
     return 0;
 }

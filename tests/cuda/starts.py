@@ -1,0 +1,52 @@
+"""starts.py: what jobs find when they start: drivers of other versions, GPUs of other kinds, little memory."""
+import ctypes
+import tempfile
+from pathlib import Path
+
+from jobs import make_job_of
+from tools import Wrong, run
+
+
+PROGRAM = """param output: str = "out.jsonl"
+range(3000) | derive v = f32(i) | repartition rows 1000 | on gpu { derive x = exp(v / 1000.0) } | write jsonl(output)
+"""
+
+
+def version_of(nvrtc):
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    if ctypes.CDLL(nvrtc).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)):
+        raise Wrong("NVRTC does not say its version")
+    return f"{major.value}.{minor.value}"
+
+
+class Started:
+    """A job of PROGRAM, and what it leaves on the CPU."""
+
+    def __init__(self, folder, nvrtc):
+        self.folder, self.env = folder, make_job_of(folder, PROGRAM, nvrtc)
+        self.wanted = self.run("--device=cpu")[2]
+
+    def run(self, *options, **settings):
+        """How it ended, how many launches it made, and what it left."""
+        (self.folder / "log").write_text("")
+        done = run(self.folder / "job", f"--output={self.folder}/out.jsonl", "--overwrite", "--threads=1", "--progress=none",
+                   *options, env={**self.env, **settings})
+        left = (self.folder / "out.jsonl").read_bytes() if not done.returncode else b""
+        return done, (self.folder / "log").read_text().count("launch"), left
+
+
+def check_old_driver(job, nvrtc):
+    """One that is older than the compiler of the kernels is named with both versions, and the CPU does the work."""
+    both = f"the driver is for CUDA 12.4, the kernels are of CUDA {version_of(nvrtc)}, which is newer: update the driver"
+    done, launches, left = job.run(FAKE_CUDA_VERSION="12040")
+    if done.returncode or launches or left != job.wanted or "warning[SB8090]" not in done.stderr or both not in done.stderr:
+        raise Wrong(f"an old driver: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
+    done, _, _ = job.run("--device=gpu", FAKE_CUDA_VERSION="12040")
+    if done.returncode != 3 or "error[SB8091]" not in done.stderr or both not in done.stderr:
+        raise Wrong(f"an old driver with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
+
+
+def check_starts(nvrtc):
+    with tempfile.TemporaryDirectory() as name:
+        job = Started(Path(name), nvrtc)
+        check_old_driver(job, nvrtc)
