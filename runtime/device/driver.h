@@ -31,6 +31,7 @@ typedef struct CudaEvent CudaEvent;
       (CudaFunction **function, CudaModule *module, const char *name))                             \
     X(take, "cuMemAlloc_v2", (DevicePtr *at, size_t bytes))                                        \
     X(give, "cuMemFree_v2", (DevicePtr at))                                                        \
+    X(memory, "cuMemGetInfo_v2", (size_t *free, size_t *all))                                      \
     X(pin, "cuMemHostRegister_v2", (void *at, size_t bytes, unsigned flags))                       \
     X(new_stream, "cuStreamCreate", (CudaStream **stream, unsigned flags))                         \
     X(wait, "cuStreamSynchronize", (CudaStream *stream))                                           \

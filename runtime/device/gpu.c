@@ -415,6 +415,18 @@ static void note(const Slot *slot, const GpuAnswer *answer) {
     pthread_mutex_unlock(&gpu->lock);
 }
 
+// Of a stage that leaves the number of rows to us, fewer are as good.
+static void note_short(Slot *slot, int64_t fits) {
+    GpuLaunch *launch = &slot->launch;
+    Gpu *gpu = slot->device->gpu;
+    launch->fits = fits > 0 ? fits : 0;
+    bool matters = fits == 0 || (fits > 0 && gpu->job->stages[launch->stage].kernels->rows);
+    pthread_mutex_lock(&gpu->lock);
+    if (matters && (!gpu->is_short.asked || fits < gpu->is_short.fits))
+        gpu->is_short = (GpuShort){launch->stage, launch->rows, fits};
+    pthread_mutex_unlock(&gpu->lock);
+}
+
 GpuResult gpu_launch(Slot *slot) {
     GpuHead *head = (GpuHead *)slot->memory;
     GpuAnswer answer;
@@ -422,6 +434,7 @@ GpuResult gpu_launch(Slot *slot) {
         head->is = (GpuKept){0};
         if (ask(slot, &answer)) {
             if (answer.result == GPU_DONE) note(slot, &answer);
+            if (answer.result == GPU_FULL) note_short(slot, answer.fits);
             if (answer.result == GPU_DONE && !head->is.some)
                 memset(slot->launch.status, 0, (size_t)slot->launch.rows);
             return answer.result;
@@ -473,6 +486,13 @@ GpuFaults gpu_faults(Gpu *gpu) {
     memcpy(faults.why, gpu->why, sizeof faults.why);
     pthread_mutex_unlock(&gpu->lock);
     return faults;
+}
+
+GpuShort gpu_short(Gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+    GpuShort is = gpu->is_short;
+    pthread_mutex_unlock(&gpu->lock);
+    return is;
 }
 
 // ---- what they did ------------------------------------------------------------------------------

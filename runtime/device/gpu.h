@@ -50,6 +50,7 @@ typedef struct GpuLaunch {
     uint8_t **inputs_valid, **outputs_valid;
     uint8_t  *status;                         // Filled by gpu_run, by row.
     uint64_t *groups;                         // The table of groups; null: there is none.
+    int64_t   fits;                           // Of GPU_FULL: the GPU has memory for so many rows.
 } GpuLaunch;
 
 // How a launch ends: GPU_FULL where the GPU has no memory for so many rows, GPU_BUSY where no slot
@@ -78,6 +79,15 @@ typedef struct GpuFaults {
 } GpuFaults;
 
 GpuFaults gpu_faults(Gpu *gpu);
+
+// Where a launch had to take fewer rows than its stage says, or the GPU had no memory for one row:
+// the fewest that had room.
+typedef struct GpuShort {
+    uint32_t stage;
+    int64_t  asked, fits;  // Rows. The first is 0: there was no such launch.
+} GpuShort;
+
+GpuShort gpu_short(Gpu *gpu);
 
 // ---- worker processes of the job ----------------------------------------------------------------
 

@@ -123,7 +123,9 @@ GpuResult gpu_far_run(Slot *slot) {
     GpuLineAnswer answer = {.result = GPU_LOST};
     GpuLineAsk ask = {.what = GPU_DO_LAUNCH, .stage = slot->launch.stage,
                       .rows = slot->launch.rows};
-    return say(slot->line, &ask, &answer) ? answer.result : GPU_LOST;
+    if (!say(slot->line, &ask, &answer)) return GPU_LOST;
+    slot->launch.fits = answer.fits;
+    return answer.result;
 }
 
 void gpu_far_give(Slot *slot) {

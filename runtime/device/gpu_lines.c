@@ -36,6 +36,7 @@ static bool do_ask(Gpu *gpu, Slot **held, const GpuLineAsk *ask, GpuLineAnswer *
     if (!is_launch(gpu, ask)) return false;
     gpu_place(&(*held)->launch, ask->stage, ask->rows);
     *answer = (GpuLineAnswer){.result = gpu_launch(*held)};
+    answer->fits = (*held)->launch.fits;
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ typedef struct Slot {
     Serve      *serve;
     int         socket;
     char       *memory;           // Shared with the job: a GpuHead, then columns.
-    bool        opened;
+    bool        opened, holds;    // The second: it has memory of the GPU.
     CudaStream *stream;
     CudaEvent  *marks[GPU_MARKS];
     DevicePtr   columns;
@@ -52,6 +53,7 @@ struct Serve {
     char        *memory;
     int64_t      device_bytes, slot_bytes;   // The first: of all slots; 0: any.
     uint32_t     slot_count;
+    _Atomic uint32_t holders;     // Slots that have memory of the GPU.
     Slot         slots[GPU_SLOTS_MAX];
     GpuHello     hello;
 };
@@ -163,7 +165,40 @@ static int hold(Slot *slot, const GpuLayout *layout) {
         error = grow(&s->driver, &slot->status, &slot->status_bytes, layout->status_bytes);
     if (!error && slot->status_bytes != before)
         error = s->driver.fill(slot->status, 0, slot->status_bytes, slot->stream);
+    if (!error && !slot->holds) {
+        slot->holds = true;
+        atomic_fetch_add(&slot->serve->holders, 1);
+    }
     return error;
+}
+
+// The most rows of a launch, fewer than `rows`, that take so many bytes of the GPU.
+static int64_t rows_within(const SbKernels *kernels, int64_t rows, size_t bytes, size_t *room) {
+    int64_t good = 0, bad = rows;
+    while (bad - good > 1) {
+        GpuLayout layout;
+        int64_t middle = good + (bad - good) / 2;
+        gpu_lay(&layout, kernels, middle, room);
+        if (gpu_device_bytes(&layout) <= bytes) good = middle;
+        else bad = middle;
+    }
+    return good;
+}
+
+// How many rows have room where `rows` have none. Slots that have no memory yet share what is free,
+// but for the first row.
+static int64_t rows_that_fit(const Slot *slot, const SbKernels *kernels, int64_t rows,
+                             size_t *room) {
+    const Serve *s = slot->serve;
+    size_t left = 0, all;
+    if (s->driver.memory(&left, &all)) return rows / 2;
+    uint32_t others = s->slot_count - atomic_load(&s->holders) - !slot->holds;
+    size_t own = slot->bytes + slot->status_bytes, share = left / (others + 1) + own;
+    left += own;
+    if (s->device_bytes && share > (size_t)s->device_bytes / s->slot_count)
+        share = left = (size_t)s->device_bytes / s->slot_count;
+    int64_t fits = rows_within(kernels, rows, share, room);
+    return fits ? fits : rows_within(kernels, rows < 2 ? rows : 2, left, room);
 }
 
 typedef struct Arguments {
@@ -357,14 +392,17 @@ static void answer(Slot *slot, const GpuAsk *ask, GpuAnswer *to) {
     const char *what = "a stream";
     GpuLayout layout;
     size_t *room = calloc(gpu_layout_room(kernels), sizeof *room);
-    *to = (GpuAnswer){.result = GPU_FULL};
+    *to = (GpuAnswer){.result = GPU_FULL, .fits = -1};
     if (!room || !fits_arguments(kernels)) return free(room);
     gpu_lay(&layout, kernels, ask->rows, room);
     int error = slot->opened ? 0 : open_slot(slot);
     if (!error) {
         what = "memory of the GPU";
         error = hold(slot, &layout);
-        if (error == DRIVER_OUT_OF_MEMORY) return free(room);
+        if (error == DRIVER_OUT_OF_MEMORY) {
+            to->fits = rows_that_fit(slot, kernels, ask->rows, room);
+            return free(room);
+        }
     }
     int64_t asked_ns = log_clock_ns();
     if (!error) error = launch(slot, ask, &layout, to, &what);

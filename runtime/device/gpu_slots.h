@@ -72,6 +72,7 @@ struct Gpu {
     GpuSpan        *spans;
     uint32_t        span_count, span_cap;
     int64_t         spans_lost;
+    GpuShort        is_short;
     char            why[GPU_WHY_BYTES];
     char            no_products[GPU_WHY_BYTES];  // As a GPU has said. Empty: all multiply.
 };

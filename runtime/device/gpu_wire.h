@@ -46,6 +46,7 @@ typedef struct GpuAnswer {
     GpuResult result;
     int64_t   marks_ns[GPU_MARKS];     // Of GPU_DONE.
     int64_t   bytes_out;               // Of columns that came back.
+    int64_t   fits;                    // Of GPU_FULL, as GpuLaunch.fits; -1: memory is no reason.
     char      why[GPU_WHY_BYTES];      // Of GPU_LOST.
 } GpuAnswer;
 
@@ -67,6 +68,7 @@ typedef struct GpuLineAsk {
 typedef struct GpuLineAnswer {
     GpuResult result;        // Of GPU_DO_TAKE: GPU_DONE, GPU_BUSY, or GPU_LOST where all GPUs are.
     uint32_t  device, slot;
+    int64_t   fits;          // Of GPU_FULL.
     char      why[GPU_WHY_BYTES];
 } GpuLineAnswer;
 

@@ -82,6 +82,21 @@ bool job_open_gpu(Job *job, uint32_t threads) {
     return true;
 }
 
+// Launches of fewer rows than the program says leave the same output, in more time.
+static void warn_of_short(Job *job) {
+    GpuShort is = gpu_short(job->machine.gpu);
+    if (!is.asked || job->trouble.kind != TROUBLE_NONE) return;
+    const SbStage *stage = &job->ask.what->stages[is.stage];
+    int len = (int)stage->label.len;
+    if (is.fits)
+        log_warn(&job->log, TROUBLE_GPU_SHORT, "'%.*s' says batch = %lld, but the GPU has memory "
+                 "for %lld rows of it at a time", len, stage->label.ptr,
+                 (long long)stage->kernels->rows, (long long)is.fits);
+    else
+        log_warn(&job->log, TROUBLE_GPU_SHORT, "the GPU has no memory for a row of '%.*s', and "
+                 "the CPU took some", len, stage->label.ptr);
+}
+
 // The CPU, or another GPU, has gone on where one was lost.
 void job_close_gpu(Job *job) {
     Gpu *gpu = job->machine.gpu;
@@ -97,6 +112,7 @@ void job_close_gpu(Job *job) {
     else if (!all && faults.restarts)
         log_warn(&job->log, TROUBLE_GPU_AGAIN, "a GPU was started anew %u time%s: %s",
                  faults.restarts, faults.restarts == 1 ? "" : "s", faults.why);
+    warn_of_short(job);
     gpu_close(gpu);
     job->machine.gpu = nullptr;
 }

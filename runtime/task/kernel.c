@@ -45,6 +45,8 @@ static GpuResult launch_rows(SbTask *task, int64_t row, int64_t rows) {
     return result;
 }
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 // Launches for so many rows, or for fewer where the GPU has no room. Where one GPU is lost another
 // one may be there.
 static GpuResult launch(SbTask *task, int64_t row, int64_t rows) {
@@ -54,12 +56,10 @@ static GpuResult launch(SbTask *task, int64_t row, int64_t rows) {
         result = launch_rows(task, row, rows);
         if (result == GPU_LOST) kernel_end(task->state);
         if (result == GPU_LOST && !gpu_lost(setup->gpu)) result = GPU_FULL;
-        else rows /= 2;
+        else if (result == GPU_FULL) rows = least(rows - 1, task->state->launch->fits);
     }
     return result;
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static GpuResult launch_some(SbTask *task, int64_t row, int64_t left) {
     const TaskSetup *setup = task->state->setup;

@@ -154,6 +154,15 @@ EXPORT int cuMemFree_v2(uint64_t at) {
     return error;
 }
 
+EXPORT int cuMemGetInfo_v2(size_t *left, size_t *all) {
+    const char *limit = getenv("FAKE_CUDA_MEMORY");
+    pthread_mutex_lock(&lock);
+    *all = limit ? strtoull(limit, NULL, 10) : (size_t)1 << 30;
+    *left = *all > taken ? *all - taken : 0;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
 EXPORT int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
     return flags || !at || (uintptr_t)at % 4096 || !bytes ? INVALID : 0;
 }

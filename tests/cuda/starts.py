@@ -1,5 +1,6 @@
 """starts.py: what jobs find when they start: drivers of other versions, GPUs of other kinds, little memory."""
 import ctypes
+import re
 import tempfile
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from tools import Wrong, run
 
 
 PROGRAM = """param output: str = "out.jsonl"
-range(3000) | derive v = f32(i) | repartition rows 1000 | on gpu { derive x = exp(v / 1000.0) } | write jsonl(output)
+range(3000) | derive v = f32(i) | repartition rows 1000 | on gpu with (batch = 900) { derive x = exp(v / 1000.0) } | write jsonl(output)
 """
 
 
@@ -46,7 +47,30 @@ def check_old_driver(job, nvrtc):
         raise Wrong(f"an old driver with --device=gpu: exit {done.returncode}: {done.stderr[:2000]}")
 
 
+def rows_of(job):
+    """The rows of each launch."""
+    return [int(rows) for rows in re.findall(r" of (\d+) rows$", (job.folder / "log").read_text(), re.M)]
+
+
+def check_little_memory(job):
+    """Where a batch does not fit, as many rows as the job says fit, and no row more."""
+    for options, settings in ((("--gpu-memory=24KiB",), {}), ((), {"FAKE_CUDA_MEMORY": "24576"})):
+        for more in (), ("--workers=2",):
+            done, _, left = job.run("--device=gpu", *options, *more, **settings)
+            said = re.search(r"warning\[SB8135\]: '.*' says batch = 900, but the GPU has memory for (\d+) rows of it at a time", done.stderr)
+            if done.returncode or left != job.wanted or not said or int(said[1]) not in (rows := rows_of(job)) or \
+                    int(said[1]) >= 900 or (options and max(rows) != int(said[1])):
+                raise Wrong(f"little memory {options} {more}: exit {done.returncode}, {rows_of(job)} rows: {done.stderr[:2000]}")
+    done, launches, left = job.run("--device=gpu", "--gpu-memory=24MiB")
+    if done.returncode or left != job.wanted or not launches or "SB8135" in done.stderr or max(rows_of(job)) != 900:
+        raise Wrong(f"enough memory: exit {done.returncode}, {rows_of(job)} rows: {done.stderr[:2000]}")
+    done, launches, left = job.run("--device=gpu", FAKE_CUDA_MEMORY="4096")
+    if done.returncode or left != job.wanted or launches or "warning[SB8135]: the GPU has no memory for a row of 'derive" not in done.stderr:
+        raise Wrong(f"no memory for a row: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
+
+
 def check_starts(nvrtc):
     with tempfile.TemporaryDirectory() as name:
         job = Started(Path(name), nvrtc)
         check_old_driver(job, nvrtc)
+        check_little_memory(job)
