@@ -79,6 +79,9 @@ int compile_key(const Session *s, const char *cache, const char **key) {
     cache_key_add(&parts, "build", build);
     for (uint32_t i = 0; i < target.gpu_count; i++)
         cache_key_add(&parts, "gpu", text_format(s->arena, "%u", target.gpus[i]));
+    CudaPresent present = kernels_present(s, &target);
+    for (size_t i = 0; i < present.count; i++)
+        cache_key_add(&parts, "present", text_format(s->arena, "%u", present.items[i]));
     const char *nvrtc = getenv("SBC_NVRTC");  // It says which kernels the job has, if any.
     cache_key_add(&parts, "nvrtc", text_of(nvrtc ? nvrtc : ""));
     add_program(s, &parts, target.levels);
@@ -98,7 +101,7 @@ typedef struct Work {
 
 static Kernels kernels_of(Session *s, const Work *work) {
     CudaSources sources = {work->codegen.paths, work->codegen.sources, s->sources->file_count};
-    return (Kernels){s, work->plan, sources, work->target};
+    return (Kernels){s, work->plan, sources, work->target, kernels_present(s, &work->target)};
 }
 
 static const char *source_hash(const Session *s) {

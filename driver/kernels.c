@@ -46,6 +46,8 @@ typedef struct Architectures {
 static Architectures architectures(const Kernels *kernels) {
     const Target *target = &kernels->target;
     if (target->gpu_count) return (Architectures){target->gpus, target->gpu_count};
+    if (kernels->present.count)
+        return (Architectures){kernels->present.items, kernels->present.count};
     return (Architectures){cuda_architectures, cuda_architecture_count};
 }
 
@@ -55,6 +57,27 @@ static unsigned least_of(const Kernels *kernels) {
     for (size_t i = 1; i < all.count; i++)
         if (all.items[i] < least) least = all.items[i];
     return least;
+}
+
+static bool asks_for_gpu(const Graph *graph) {
+    for (size_t i = 0; i < graph->resources_count; i++)
+        if (graph->resources[i].on == ON_GPU) return true;
+    return false;
+}
+
+CudaPresent kernels_present(const Session *s, const Target *target) {
+    bool some = s->is_for_here && !target->gpu_count && asks_for_gpu(s->program->graph);
+    return some ? cuda_present() : (CudaPresent){0};
+}
+
+// A GPU that is too new for NVRTC runs PTX, which all have who do not know where they run.
+static void forget_unknown(const CudaCompiler *compiler, CudaPresent *present) {
+    TextBuf error = {0};
+    bool good = true;
+    for (size_t i = 0; i < present->count && good; i++)
+        good = cuda_compiler_knows(compiler, present->items[i], &error);
+    if (!good) present->count = 0;
+    text_buf_free(&error);
 }
 
 // An exit code; what is wrong was said.
@@ -135,8 +158,9 @@ static bool fill(const Kernels *kernels, const CudaCompiler *compiler, Units uni
         for (size_t a = 0; a < count; a++)
             parts[a] = (CudaPart){tasks[i * count + a].architecture, false,
                                   tasks[i * count + a].code.bytes};
-        if (!add_ptx(kernels, compiler, units.items[i].text, &parts[count])) return false;
-        made[units.stages[i]] = (CodegenKernels){&units.items[i], parts, count + 1,
+        bool ptx = !kernels->present.count;
+        if (ptx && !add_ptx(kernels, compiler, units.items[i].text, &parts[count])) return false;
+        made[units.stages[i]] = (CodegenKernels){&units.items[i], parts, count + ptx,
                                                   cuda_toolkit(compiler)};
     }
     return true;
@@ -155,10 +179,12 @@ int kernels_make(const Kernels *kernels, const CodegenKernels **made) {
         return complain_of(s->options, wanted ? DIAG_NOT_BUILT : DIAG_NO_KERNELS, &error,
                            wanted ? EXIT_MACHINE : EXIT_DONE);
     }
-    int status = compile(kernels, &compiler, units, &tasks);
+    Kernels known = *kernels;
+    forget_unknown(&compiler, &known.present);
+    int status = compile(&known, &compiler, units, &tasks);
     if (status != EXIT_DONE) return status;
     CodegenKernels *all = arena_new_array(s->arena, CodegenKernels, kernels->plan->stage_count + 1);
-    if (!fill(kernels, &compiler, units, tasks, all)) return EXIT_MACHINE;
+    if (!fill(&known, &compiler, units, tasks, all)) return EXIT_MACHINE;
     *made = all;
     return EXIT_DONE;
 }

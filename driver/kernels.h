@@ -4,6 +4,7 @@
 
 #include "codegen/build/target_file.h"
 #include "codegen/codegen.h"
+#include "codegen/cuda/present.h"
 #include "driver/session.h"
 
 typedef struct Kernels {
@@ -11,6 +12,7 @@ typedef struct Kernels {
     const Plan  *plan;
     CudaSources  sources;
     Target       target;
+    CudaPresent  present;   // Of a job that runs here alone: what it needs kernels for.
 } Kernels;
 
 // Is NVRTC there?
@@ -24,9 +26,14 @@ int  kernels_print_ptx(const Kernels *kernels, TextBuf *out);
 // exit code; what is wrong was said.
 int kernels_explain(const Kernels *kernels, TextBuf *out);
 
-// Compiles the kernels of a job: a cubin for each architecture, PTX of the least one. Null where
-// there are none: no stage has any, or there is no NVRTC, of which a warning was given. Where the
-// target names GPUs that is an error. An exit code; what is wrong was said.
+// The GPUs that are here, where kernels are for these alone: the job is to run here, the program
+// asks for a GPU, and the target names none.
+CudaPresent kernels_present(const Session *s, const Target *target);
+
+// Compiles the kernels of a job: a cubin for each architecture, and PTX of the least one unless
+// they are for GPUs that are present. Null where there are none: no stage has any, or there is no
+// NVRTC, of which a warning was given. Where the target names GPUs that is an error. An exit code;
+// what is wrong was said.
 int kernels_make(const Kernels *kernels, const CodegenKernels **made);
 
 #endif

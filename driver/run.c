@@ -113,6 +113,7 @@ static int run_as_table(Session *s, int fd) {
 
 int run_command(const Options *options) {
     Session s = session_new(options);
+    s.is_for_here = true;
     if (options->file_count + (options->text != nullptr) != 1) {
         complain(options, DIAG_WRONG_USAGE, "sbc run FILE -- --threads=1",
                  "run takes one file, or -e 'TEXT'; options of the job go after --");

@@ -16,6 +16,7 @@ typedef struct Session {
     const char    *name;     // Of the main file, for messages.
     Program       *program;  // Null until session_check.
     Remarks       *remarks;  // Of the passes and the plan.
+    bool           is_for_here;  // The job runs on this machine alone.
 } Session;
 
 typedef struct CheckAs {

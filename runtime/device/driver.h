@@ -1,4 +1,4 @@
-// Driver: the CUDA driver API, opened with dlopen. No other file opens it.
+// Driver: the CUDA driver API, opened with dlopen. No other file of the runtime opens it.
 //
 // The library is there where a GPU's driver is installed. Names and meanings are those of the CUDA
 // Driver API's reference.

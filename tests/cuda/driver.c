@@ -7,6 +7,7 @@
 //
 //   $FAKE_CUDA_MEMORY   how many bytes there are
 //   $FAKE_CUDA_DEVICES  how many GPUs there are (1)
+//   $FAKE_CUDA_ARCH     of what kind they are: 86 for sm_86 (90), or one for each: 75,90
 //   $FAKE_CUDA_REFUSES  the number of one that cannot be used
 //   $FAKE_CUDA_VERSION  the CUDA that it is for (13050); before 13.0 it knows no code
 //   $FAKE_CUDA_FAIL=N   launch N of a process fails, and all that comes after it
@@ -30,7 +31,8 @@
 #include <unistd.h>
 
 enum { MEMORY = 2, INVALID = 1, NOT_FOUND = 500, ILLEGAL = 700, GUARD = 256, BLOCKS_MAX = 1024,
-       STREAMS_MAX = 256, DEEDS_MAX = 64, NOT_READY = 600, UNSUPPORTED = 222 };
+       STREAMS_MAX = 256, DEEDS_MAX = 64, NOT_READY = 600,
+       UNSUPPORTED = 222, INVALID_IMAGE = 200, NO_BINARY = 209 };
 
 static struct { char *memory; size_t bytes; } blocks[BLOCKS_MAX];
 static size_t taken;
@@ -76,6 +78,11 @@ static int cuda_version(void) {
     return version ? atoi(version) : 13050;
 }
 EXPORT int cuDriverGetVersion(int *version) { return *version = cuda_version(), 0; }
+// NVRTC asks for tables of the driver where one is there. This one has its size and nothing else.
+EXPORT int cuGetExportTable(const void **table, const void *id) {
+    static const size_t size_alone = sizeof size_alone;
+    return *table = &size_alone, id ? 0 : INVALID;
+}
 EXPORT int cuDeviceGetCount(int *count) { return *count = device_count(), 0; }
 EXPORT int cuDeviceGet(int *device, int number) {
     return *device = number, is_device(number) ? 0 : 101;
@@ -86,8 +93,18 @@ EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
     return *bytes = (size_t)1 << 30, is_device(device) ? 0 : 101;
 }
+static int architecture_of(int device) {
+    const char *items = getenv("FAKE_CUDA_ARCH");
+    for (const char *next; items && device > 0 && (next = strchr(items, ',')); device--)
+        items = next + 1;
+    return items ? atoi(items) : 90;
+}
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0;
+    int architecture = architecture_of(device);
+    *value = attribute == 16   ? 2
+             : attribute == 75 ? architecture / 10
+             : attribute == 76 ? architecture % 10
+                               : 0;
     return is_device(device) ? 0 : 101;
 }
 EXPORT int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
@@ -99,10 +116,16 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
     return *context = &taken, is_device(device) && (!refuses || device != atoi(refuses)) ? 0 : 101;
 }
 EXPORT int cuCtxSetCurrent(void *context) { return context == &taken ? 0 : 201; }
+// A cubin has its architecture in its flags: in the second byte of CUDA 13, before in the first.
+static int runs(const unsigned char *cubin) {
+    int architecture = cubin[8] >= 8 ? cubin[49] : cubin[48], here = architecture_of(used);
+    return architecture / 10 == here / 10 && architecture <= here;
+}
 EXPORT int cuModuleLoadData(void **module, const void *image) {
     *module = &launches;  // A cubin, or PTX.
     if (cuda_version() < 13000) return UNSUPPORTED;
-    return memcmp(image, "\177ELF", 4) == 0 || strstr(image, ".version") ? 0 : 200;
+    if (memcmp(image, "\177ELF", 4) == 0) return runs(image) ? 0 : NO_BINARY;
+    return strstr(image, ".version") ? 0 : INVALID_IMAGE;
 }
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
     char symbol[128];

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from jobs import make_job_of
-from tools import Wrong, run
+from tools import ARCHITECTURES, SBC, Wrong, run
 
 
 PROGRAM = """param output: str = "out.jsonl"
@@ -69,8 +69,38 @@ def check_little_memory(job):
         raise Wrong(f"no memory for a row: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
 
 
+def check_run(job, nvrtc):
+    """`sbc run` compiles for the GPUs that are there alone, and once for the same ones; without a driver for all kinds."""
+    cache = job.folder / "cache"
+
+    def devices(**settings):
+        """What a job of `sbc run` says that it would run, and how many entries its cache has more after it."""
+        before = len(list(cache.glob("sbc/*")))
+        done = run(SBC, "run", job.folder / "program.sbd", "--", "--devices",
+                   env={**job.env, "XDG_CACHE_HOME": str(cache), "SBC_NVRTC": nvrtc, **settings})
+        if done.returncode:
+            raise Wrong(f"sbc run {settings}: exit {done.returncode}: {done.stderr[:2000]}")
+        return re.findall(r"runs (?:code for|PTX of) (sm_\d+)", done.stdout), len(list(cache.glob("sbc/*"))) - before
+
+    devices(FAKE_CUDA_ARCH="75")  # The cache gets what it needs once.
+    for kinds, said, made in (("86", ["sm_86"], 2), ("86", ["sm_86"], 0), ("90,86", ["sm_90", "sm_86"], 2), ("86,90", ["sm_86", "sm_90"], 0),
+                              ("90", ["sm_90"], 1)):
+        found = devices(FAKE_CUDA_ARCH=kinds, FAKE_CUDA_DEVICES=str(len(said)))
+        if found != (said, made):
+            raise Wrong(f"sbc run with GPUs {kinds}: {found}")
+    # One that NVRTC does not know yet, and none: code for all kinds, of which the cache has two.
+    all_kinds = devices(FAKE_CUDA_ARCH="199")
+    none = devices(LD_LIBRARY_PATH="")
+    if all_kinds != (["sm_75"], len(ARCHITECTURES) - 2 + 1) or none != ([], 1):
+        raise Wrong(f"sbc run for all kinds: {all_kinds}, {none}")
+    done = run(SBC, "run", "--no-cache", job.folder / "program.sbd", "--", "--devices", env={**job.env, "SBC_NVRTC": nvrtc, "FAKE_CUDA_ARCH": "86"})
+    if done.returncode or "runs code for sm_86" not in done.stdout:
+        raise Wrong(f"sbc run --no-cache: exit {done.returncode}: {done.stdout}{done.stderr[:2000]}")
+
+
 def check_starts(nvrtc):
     with tempfile.TemporaryDirectory() as name:
         job = Started(Path(name), nvrtc)
         check_old_driver(job, nvrtc)
         check_little_memory(job)
+        check_run(job, nvrtc)
