@@ -93,83 +93,84 @@ static int complain_of_unknown(const Kernels *kernels, const CudaCompiler *compi
 
 // ---- compiling ----------------------------------------------------------------------------------
 
-int kernels_print_ptx(const Kernels *kernels, TextBuf *out) {
-    const Session *s = kernels->session;
-    CudaCompiler compiler;
-    TextBuf error = {0};
-    Units units = render(kernels);
-    if (!units.count) return EXIT_DONE;
-    if (!cuda_compiler_open(&compiler, s->arena, &error))
-        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
-    int status = complain_of_unknown(kernels, &compiler);
-    unsigned least = least_of(kernels);
-    for (size_t i = 0; i < units.count && status == EXIT_DONE; i++) {
-        CudaCode code;
-        if (!cuda_compile_ptx(&compiler, s->arena, units.items[i].text, least, &code, &error))
-            return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
-        text_buf_add(out, code.bytes);
-    }
-    return status;
+// What each unit is compiled to: a cubin for each architecture, PTX of the least one, or both.
+typedef enum Form { FORM_CUBIN = 1, FORM_PTX = 2, FORM_BOTH = FORM_CUBIN | FORM_PTX } Form;
+
+// The tasks of a unit lie side by side, that of PTX at their end.
+typedef struct Made {
+    CudaTask *tasks;
+    size_t    each;  // Of a unit.
+} Made;
+
+static void add_tasks(const Kernels *kernels, Text unit, Form form, CudaTask *to) {
+    Architectures all = architectures(kernels);
+    for (size_t i = 0; i < all.count && form & FORM_CUBIN; i++)
+        *to++ = (CudaTask){.unit = unit, .architecture = all.items[i]};
+    if (form & FORM_PTX)
+        *to = (CudaTask){.unit = unit, .architecture = least_of(kernels), .is_ptx = true};
 }
 
-// A task for each unit and architecture, those of a unit side by side. An exit code.
-static int compile(const Kernels *kernels, const CudaCompiler *compiler, Units units,
-                   CudaTask **tasks) {
+// An exit code; what is wrong was said.
+static int compile(const Kernels *kernels, const CudaCompiler *compiler, Units units, Form form,
+                   Made *made) {
     const Session *s = kernels->session;
-    Architectures all = architectures(kernels);
-    size_t count = units.count * all.count;
+    size_t cubins = form & FORM_CUBIN ? architectures(kernels).count : 0;
+    made->each = cubins + (form & FORM_PTX ? 1 : 0);
+    size_t count = units.count * made->each;
     int status = complain_of_unknown(kernels, compiler);
     if (status != EXIT_DONE) return status;
-    *tasks = arena_new_array(s->arena, CudaTask, count + 1);
-    for (size_t i = 0; i < count; i++)
-        (*tasks)[i] = (CudaTask){.unit = units.items[i / all.count].text,
-                                 .architecture = all.items[i % all.count]};
+    made->tasks = arena_new_array(s->arena, CudaTask, count + 1);
+    for (size_t i = 0; i < units.count; i++)
+        add_tasks(kernels, units.items[i].text, form, made->tasks + i * made->each);
     const char *folder = s->options->no_cache ? nullptr : cache_folder(s->arena);
-    bool good = cuda_compile_all(compiler, s->arena, folder, *tasks, count);
+    bool good = cuda_compile_all(compiler, s->arena, folder, made->tasks, count);
     for (size_t i = 0; i < count && !good; i++) {
-        if (!(*tasks)[i].error.len) continue;
+        if (!made->tasks[i].error.len) continue;
         TextBuf error = {0};
-        text_buf_add(&error, (*tasks)[i].error);
+        text_buf_add(&error, made->tasks[i].error);
         return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
     }
     return EXIT_DONE;
 }
 
-// The kernels of a stage as PTX, which later GPUs run.
-static bool add_ptx(const Kernels *kernels, const CudaCompiler *compiler, Text unit,
-                    CudaPart *part) {
+int kernels_print_ptx(const Kernels *kernels, TextBuf *out) {
     const Session *s = kernels->session;
+    CudaCompiler compiler;
     TextBuf error = {0};
-    CudaCode code;
-    part->architecture = least_of(kernels);
-    part->is_ptx = true;
-    bool good = cuda_compile_ptx(compiler, s->arena, unit, part->architecture, &code, &error);
-    part->bytes = (Text){code.bytes.at, code.bytes.len + 1};  // The driver wants its zero.
-    complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
-    return good;
+    Units units = render(kernels);
+    Made made;
+    if (!units.count) return EXIT_DONE;
+    if (!cuda_compiler_open(&compiler, s->arena, &error))
+        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+    int status = compile(kernels, &compiler, units, FORM_PTX, &made);
+    for (size_t i = 0; i < units.count && status == EXIT_DONE; i++)
+        text_buf_add(out, made.tasks[i].code.bytes);
+    return status;
 }
 
-static bool fill(const Kernels *kernels, const CudaCompiler *compiler, Units units,
-                 const CudaTask *tasks, CodegenKernels *made) {
+static CudaPart part_of(Arena *arena, const CudaTask *task) {
+    Text bytes = task->code.bytes;
+    // The driver wants a zero at the end of PTX.
+    if (task->is_ptx) bytes = (Text){text_c(arena, bytes), bytes.len + 1};
+    return (CudaPart){task->architecture, task->is_ptx, bytes};
+}
+
+static void fill(const Kernels *kernels, const CudaCompiler *compiler, Units units,
+                 const Made *made, CodegenKernels *to) {
     Arena *arena = kernels->session->arena;
-    size_t count = architectures(kernels).count;
     for (size_t i = 0; i < units.count; i++) {
-        CudaPart *parts = arena_new_array(arena, CudaPart, count + 1);
-        for (size_t a = 0; a < count; a++)
-            parts[a] = (CudaPart){tasks[i * count + a].architecture, false,
-                                  tasks[i * count + a].code.bytes};
-        bool ptx = !kernels->present.count;
-        if (ptx && !add_ptx(kernels, compiler, units.items[i].text, &parts[count])) return false;
-        made[units.stages[i]] = (CodegenKernels){&units.items[i], parts, count + ptx,
-                                                  cuda_toolkit(compiler)};
+        CudaPart *parts = arena_new_array(arena, CudaPart, made->each + 1);
+        for (size_t k = 0; k < made->each; k++)
+            parts[k] = part_of(arena, &made->tasks[i * made->each + k]);
+        to[units.stages[i]] = (CodegenKernels){&units.items[i], parts, made->each,
+                                               cuda_toolkit(compiler)};
     }
-    return true;
 }
 
 int kernels_make(const Kernels *kernels, const CodegenKernels **made) {
     const Session *s = kernels->session;
     CudaCompiler compiler;
-    CudaTask *tasks;
+    Made codes;
     TextBuf error = {0};
     Units units = render(kernels);
     *made = nullptr;
@@ -181,10 +182,11 @@ int kernels_make(const Kernels *kernels, const CodegenKernels **made) {
     }
     Kernels known = *kernels;
     forget_unknown(&compiler, &known.present);
-    int status = compile(&known, &compiler, units, &tasks);
+    Form form = known.present.count ? FORM_CUBIN : FORM_BOTH;
+    int status = compile(&known, &compiler, units, form, &codes);
     if (status != EXIT_DONE) return status;
     CodegenKernels *all = arena_new_array(s->arena, CodegenKernels, kernels->plan->stage_count + 1);
-    if (!fill(&known, &compiler, units, tasks, all)) return EXIT_MACHINE;
+    fill(&known, &compiler, units, &codes, all);
     *made = all;
     return EXIT_DONE;
 }
@@ -282,16 +284,15 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKer
 int kernels_explain(const Kernels *kernels, TextBuf *out) {
     const Session *s = kernels->session;
     CudaCompiler compiler;
-    CudaTask *tasks = nullptr;
+    Made made = {0};
     TextBuf error = {0};
     Units units = render(kernels);
     if (!units.count) return EXIT_DONE;
     bool there = cuda_compiler_open(&compiler, s->arena, &error);
     if (!there && kernels->target.gpu_count)
         return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
-    int status = there ? compile(kernels, &compiler, units, &tasks) : EXIT_DONE;
+    int status = there ? compile(kernels, &compiler, units, FORM_CUBIN, &made) : EXIT_DONE;
     if (status != EXIT_DONE) return status;
-    size_t count = there ? architectures(kernels).count : 0;
     text_buf_add(out, TEXT("kernels"));
     if (!there) text_buf_format(out, ", not compiled: %.*s", (int)error.len, error.at);
     text_buf_char(out, '\n');
@@ -301,7 +302,7 @@ int kernels_explain(const Kernels *kernels, TextBuf *out) {
         for (size_t k = 0; k < units.items[i].kernel_count; k++)
             explain_kernel(out, &units.items[i].kernels[k],
                            k ? &units.items[i].kernels[k - 1] : nullptr,
-                           tasks ? tasks + i * count : nullptr, count);
+                           made.tasks ? made.tasks + i * made.each : nullptr, made.each);
     }
     return EXIT_DONE;
 }

@@ -31,7 +31,8 @@ static const char *key_of(const Crew *crew, Arena *arena, const CudaTask *task) 
     TextBuf parts = {0};
     cache_key_add(&parts, "compiler", crew->compiler_text);
     cache_key_add(&parts, "unit", task->unit);
-    cache_key_add(&parts, "architecture", text_format(arena, "sm_%u", task->architecture));
+    cache_key_add(&parts, task->is_ptx ? "ptx" : "architecture",
+                  text_format(arena, "sm_%u", task->architecture));
     const char *key = cache_key(arena, &parts);
     text_buf_free(&parts);
     return key;
@@ -68,7 +69,9 @@ static void do_task(const Crew *crew, Arena *arena, CudaTask *task) {
     TextBuf error = {0};
     const char *key = key_of(crew, arena, task);
     if (find(crew, arena, key, &task->code)) return;
-    if (cuda_compile(crew->compiler, arena, task->unit, task->architecture, &task->code, &error))
+    bool (*make)(const CudaCompiler *, Arena *, Text, unsigned, CudaCode *, TextBuf *) =
+        task->is_ptx ? cuda_compile_ptx : cuda_compile;
+    if (make(crew->compiler, arena, task->unit, task->architecture, &task->code, &error))
         keep(crew, arena, key, &task->code);
     task->error = text_buf_take(&error, arena);
 }

@@ -6,10 +6,11 @@
 
 #include "codegen/cuda/compiler.h"
 
-// One unit for one architecture.
+// One unit for one architecture: a cubin, or PTX.
 typedef struct CudaTask {
     Text     unit;
     unsigned architecture;
+    bool     is_ptx;
     CudaCode code;    // Filled.
     Text     error;   // Filled: why there is no code. Empty: there is.
 } CudaTask;

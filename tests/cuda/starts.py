@@ -91,11 +91,32 @@ def check_run(job, nvrtc):
     # One that NVRTC does not know yet, and none: code for all kinds, of which the cache has two.
     all_kinds = devices(FAKE_CUDA_ARCH="199")
     none = devices(LD_LIBRARY_PATH="")
-    if all_kinds != (["sm_75"], len(ARCHITECTURES) - 2 + 1) or none != ([], 1):
+    if all_kinds != (["sm_75"], len(ARCHITECTURES) - 2 + len(["PTX", "the job"])) or none != ([], 1):
         raise Wrong(f"sbc run for all kinds: {all_kinds}, {none}")
     done = run(SBC, "run", "--no-cache", job.folder / "program.sbd", "--", "--devices", env={**job.env, "SBC_NVRTC": nvrtc, "FAKE_CUDA_ARCH": "86"})
     if done.returncode or "runs code for sm_86" not in done.stdout:
         raise Wrong(f"sbc run --no-cache: exit {done.returncode}: {done.stdout}{done.stderr[:2000]}")
+
+
+def check_cache(job, nvrtc):
+    """What is in the cache is not compiled: where two entries change places, each program gets the PTX of the other one."""
+    programs, cache = (job.folder / "program.sbd", job.folder / "other.sbd"), job.folder / "changed"
+    programs[1].write_text(PROGRAM.replace("1000.0", "17.0"))
+
+    def ptx():
+        done = [run(SBC, program, "--dump=ptx", env={**job.env, "SBC_NVRTC": nvrtc, "XDG_CACHE_HOME": str(cache)}) for program in programs]
+        if any(one.returncode for one in done):
+            raise Wrong(f"--dump=ptx: {[one.stderr[:1000] for one in done]}")
+        return [one.stdout for one in done]
+
+    first = ptx()
+    entries = list(cache.glob("sbc/*"))
+    if len(entries) != 2 or first[0] == first[1] or ".visible .entry sb_kernel_" not in first[0]:
+        raise Wrong(f"the cache has {[entry.name for entry in entries]}")
+    for entry, bytes in zip(entries, [entry.read_bytes() for entry in reversed(entries)]):
+        entry.write_bytes(bytes)
+    if ptx() != first[::-1]:
+        raise Wrong("what is in the cache is compiled again")
 
 
 def check_starts(nvrtc):
@@ -104,3 +125,4 @@ def check_starts(nvrtc):
         check_old_driver(job, nvrtc)
         check_little_memory(job)
         check_run(job, nvrtc)
+        check_cache(job, nvrtc)
