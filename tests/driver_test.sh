@@ -684,6 +684,10 @@ echo 'gpus: [sm_80, sm_90]' >target.yaml
 expect target_gpus 0 '2,4' run --target=target.yaml small.sbd
 export SBC_NVRTC=/nowhere
 expect target_gpus_without 3 'there is no NVRTC' kernel.sbd -o ./kernel --target=target.yaml
+expect without 0 'warning[SB0014]' kernel.sbd -o ./kernel
+holds without_reason grep -qF 'there is no NVRTC: /nowhere cannot be opened' err
+holds without_once test "$(grep -c '^warning' err)" = 1
+holds without_runs sh -c './kernel --progress=none >out 2>err && test "$(wc -l <out)" = 10'
 expect explain_without 0 'kernels, not compiled: there is no NVRTC: /nowhere' kernel.sbd --explain
 expect explain_without_target 3 'there is no NVRTC' kernel.sbd --explain --target=target.yaml
 unset SBC_NVRTC

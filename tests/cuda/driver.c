@@ -15,7 +15,8 @@
 //   $FAKE_CUDA_ONCE     a file: where it is there, launches neither fail nor hang; the first that
 //                       does makes it
 //   $FAKE_CUDA_COPY_US, $FAKE_CUDA_KERNEL_US  how long each copy and each kernel takes at least
-//   $FAKE_CUDA_LOG      gets a line for each launch, with the number of its GPU
+//   $FAKE_CUDA_LOG      gets a line for each launch, with the number of its GPU, and one for each
+//                       code that is loaded
 //
 // cublaslt.c, which multiplies in its streams, asks for addresses and adds work.
 //
@@ -23,6 +24,8 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +43,18 @@ static int launches, broken, used;  // The last: the GPU of the context.
 static void *kernels;
 
 #define EXPORT __attribute__((visibility("default")))
+
+__attribute__((format(printf, 1, 2))) static void log_line(const char *format, ...) {
+    const char *log = getenv("FAKE_CUDA_LOG");
+    FILE *file = log ? fopen(log, "a") : NULL;
+    va_list values;
+    if (!file) return;
+    va_start(values, format);
+    vfprintf(file, format, values);
+    va_end(values);
+    fputc('\n', file);
+    fclose(file);
+}
 
 static int check_guards(void) {
     for (int i = 0; i < BLOCKS_MAX; i++)
@@ -117,15 +132,25 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
 }
 EXPORT int cuCtxSetCurrent(void *context) { return context == &taken ? 0 : 201; }
 // A cubin has its architecture in its flags: in the second byte of CUDA 13, before in the first.
-static int runs(const unsigned char *cubin) {
-    int architecture = cubin[8] >= 8 ? cubin[49] : cubin[48], here = architecture_of(used);
-    return architecture / 10 == here / 10 && architecture <= here;
+static int cubin_architecture(const unsigned char *cubin) {
+    return cubin[8] >= 8 ? cubin[49] : cubin[48];
+}
+static int load_cubin(int architecture, int here) {
+    log_line("code of gpu %d: a cubin of sm_%d", used, architecture);
+    return architecture / 10 == here / 10 && architecture <= here ? 0 : NO_BINARY;
+}
+static int load_ptx(const char *text, int here) {
+    const char *target = strstr(text, ".target sm_");
+    int architecture = target ? atoi(target + 11) : 0;
+    log_line("code of gpu %d: PTX of sm_%d", used, architecture);
+    return architecture && architecture <= here ? 0 : INVALID_IMAGE;
 }
 EXPORT int cuModuleLoadData(void **module, const void *image) {
     *module = &launches;  // A cubin, or PTX.
     if (cuda_version() < 13000) return UNSUPPORTED;
-    if (memcmp(image, "\177ELF", 4) == 0) return runs(image) ? 0 : NO_BINARY;
-    return strstr(image, ".version") ? 0 : INVALID_IMAGE;
+    int here = architecture_of(used);
+    bool is_cubin = memcmp(image, "\177ELF", 4) == 0;
+    return is_cubin ? load_cubin(cubin_architecture(image), here) : load_ptx(image, here);
 }
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
     char symbol[128];
@@ -339,15 +364,12 @@ EXPORT int cuStreamSynchronize(void *stream) {
 EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared, void *stream,
                           void **arguments, void **extra) {
-    const char *log = getenv("FAKE_CUDA_LOG");
     if (!function || !x || y != 1 || z != 1 || block_x < 1 || block_x > 1024 || block_y != 1 ||
         block_z != 1 || shared || extra)
         return INVALID;
     pthread_mutex_lock(&lock);
-    FILE *file = log ? fopen(log, "a") : NULL;
     long long rows = *(long long *)arguments[0];
-    if (file) fprintf(file, "gpu %d: launch %u x %u of %lld rows\n", used, x, block_x, rows);
-    if (file) fclose(file);
+    log_line("gpu %d: launch %u x %u of %lld rows", used, x, block_x, rows);
     Deed *deed = add(stream);
     if (deed) {
         memcpy(&deed->launch, &function, sizeof deed->launch);

@@ -69,6 +69,40 @@ def check_little_memory(job):
         raise Wrong(f"no memory for a row: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
 
 
+def check_kinds(job):
+    """Each kind of GPU runs its own code, else that of an older kind of its major number, else PTX, as --devices says."""
+    for kind, code in (("75", "a cubin of sm_75"), ("80", "a cubin of sm_80"), ("86", "a cubin of sm_80"), ("89", "a cubin of sm_89"),
+                       ("90", "a cubin of sm_90"), ("103", "a cubin of sm_100"), ("121", "a cubin of sm_120"), ("110", "PTX of sm_75"),
+                       ("199", "PTX of sm_75")):
+        listed = job.run("--devices", FAKE_CUDA_ARCH=kind)[0]
+        says = code.replace("a cubin of", "code for") + ", which the driver compiles" * code.startswith("PTX")
+        said = f"gpu 0: fake device 0, sm_{kind}, 1024 MiB, a driver for CUDA 13.5\n    'derive x = exp(v / 1000.0)' runs {says}\n"
+        if listed.returncode or listed.stdout != said:
+            raise Wrong(f"--devices with sm_{kind}: exit {listed.returncode}: {listed.stdout}{listed.stderr[:2000]}")
+        done, launches, left = job.run("--device=gpu", FAKE_CUDA_ARCH=kind)
+        loaded = re.findall(r"^code of gpu 0: (.*)$", (job.folder / "log").read_text(), re.M)
+        if done.returncode or not launches or left != job.wanted or loaded != [code]:
+            raise Wrong(f"sm_{kind}: exit {done.returncode}, {launches} launches of {loaded}: {done.stderr[:2000]}")
+    listed = job.run("--devices", FAKE_CUDA_DEVICES="2", FAKE_CUDA_ARCH="61,90")[0]
+    if listed.returncode or "sm_61" not in listed.stdout or "has no code for it, and runs on the CPU\ngpu 1: " not in listed.stdout:
+        raise Wrong(f"--devices with sm_61 and sm_90: exit {listed.returncode}: {listed.stdout}{listed.stderr[:2000]}")
+    done, launches, left = job.run(FAKE_CUDA_ARCH="61")
+    if done.returncode or launches or left != job.wanted or "the job has no code for fake device 0, sm_61" not in done.stderr:
+        raise Wrong(f"sm_61: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
+
+
+def check_unknown(job, nvrtc):
+    """An architecture that NVRTC does not know is refused, with a list of those that it does."""
+    target = job.folder / "target.yaml"
+    target.write_text("gpus: [sm_90, sm_61]\n")
+    known = r"does not know sm_61; it knows (sm_\d+(?:, sm_\d+)*)$"
+    for options in (["--dump=ptx"], ["--explain"], ["-o", job.folder / "unknown"]):
+        done = run(SBC, job.folder / "program.sbd", f"--target={target}", *options, env={**job.env, "SBC_NVRTC": nvrtc})
+        said = re.search(known, done.stderr, re.M)
+        if done.returncode != 2 or not said or not {f"sm_{kind}" for kind in ARCHITECTURES} <= set(said[1].split(", ")):
+            raise Wrong(f"sm_61 with {options}: exit {done.returncode}: {done.stderr[:2000]}")
+
+
 def check_run(job, nvrtc):
     """`sbc run` compiles for the GPUs that are there alone, and once for the same ones; without a driver for all kinds."""
     cache = job.folder / "cache"
@@ -124,5 +158,7 @@ def check_starts(nvrtc):
         job = Started(Path(name), nvrtc)
         check_old_driver(job, nvrtc)
         check_little_memory(job)
+        check_kinds(job)
+        check_unknown(job, nvrtc)
         check_run(job, nvrtc)
         check_cache(job, nvrtc)
