@@ -22,6 +22,7 @@ static void set_dump_llvm(Options *o) { o->dump = DUMP_LLVM; }
 static void set_dump_asm(Options *o) { o->dump = DUMP_ASM; }
 static void set_dump_cuda(Options *o) { o->dump = DUMP_CUDA; }
 static void set_dump_ptx(Options *o) { o->dump = DUMP_PTX; }
+static void set_dump_sass(Options *o) { o->dump = DUMP_SASS; }
 static void set_no_fuse(Options *o) { o->no_fuse = true; }
 static void set_no_cache(Options *o) { o->no_cache = true; }
 static void set_reference(Options *o) { o->reference = true; }
@@ -45,7 +46,7 @@ static const Flag flags[] = {
      "compile: replace a file that is no job"},
     {"-e", nullptr, take_program, to_run, " 'TEXT'", "run: the program itself, in one argument"},
     {"--dump", set_dump_ir, nullptr, to_compile, "",
-     "print the IR; --dump=ast|ir|plan|llvm|asm|cuda|ptx: another form"},
+     "print the IR; --dump=ast|ir|plan|llvm|asm|cuda|ptx|sass: another form"},
     {"--dump=ast", set_dump_ast, nullptr, to_compile, nullptr, nullptr},
     {"--dump=ir", set_dump_ir, nullptr, to_compile, nullptr, nullptr},
     {"--dump=plan", set_dump_plan, nullptr, to_compile, nullptr, nullptr},
@@ -53,6 +54,7 @@ static const Flag flags[] = {
     {"--dump=asm", set_dump_asm, nullptr, to_compile, nullptr, nullptr},
     {"--dump=cuda", set_dump_cuda, nullptr, to_compile, nullptr, nullptr},
     {"--dump=ptx", set_dump_ptx, nullptr, to_compile, nullptr, nullptr},
+    {"--dump=sass", set_dump_sass, nullptr, to_compile, nullptr, nullptr},
     {"--after", nullptr, take_after, to_build, "=PASS",
      "stop after this pass; none: before the first one"},
     {"--explain", set_explain, nullptr, to_compile, "",
@@ -200,7 +202,7 @@ static void unknown_flag(const Options *options, char *const *args) {
     Text fix = TEXT("see sbc --help");
     Text way = job_command(options, args, job_word(options, args, job));
     if (text_starts(text_of(text), TEXT("--dump=")))
-        fix = TEXT("--dump=ast|ir|plan|llvm|asm|cuda|ptx");
+        fix = TEXT("--dump=ast|ir|plan|llvm|asm|cuda|ptx|sass");
     else if (near.len) fix = text_format(options->arena, "did you mean '%.*s'?", TEXT_ARG(near));
     else if (job != NO_JOB_OPTION)
         fix = text_format(options->arena, "did you mean: %.*s", TEXT_ARG(way));

@@ -8,7 +8,7 @@
 enum { EXIT_DONE = 0, EXIT_WRONG_PROGRAM = 1, EXIT_WRONG_USAGE = 2, EXIT_MACHINE = 3 };
 
 typedef enum DumpKind { DUMP_NONE, DUMP_AST, DUMP_IR, DUMP_PLAN, DUMP_LLVM, DUMP_ASM,
-               DUMP_CUDA, DUMP_PTX } DumpKind;
+               DUMP_CUDA, DUMP_PTX, DUMP_SASS } DumpKind;
 
 typedef struct Options {
     Arena      *arena;

@@ -204,6 +204,7 @@ static int compile_dump(Session *s) {
     case DUMP_PLAN: plan_print(&buf, work.plan); break;
     case DUMP_CUDA: kernels_print(&kernels, &buf); break;
     case DUMP_PTX: status = kernels_print_ptx(&kernels, &buf); break;
+    case DUMP_SASS: status = kernels_print_sass(&kernels, &buf); break;
     case DUMP_LLVM:
         work.codegen.form = CODEGEN_LLVM;
         ok = build_text(s->arena, work.plan, &work.codegen, &buf, &error);

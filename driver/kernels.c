@@ -2,6 +2,7 @@
 
 #include "codegen/build/cache.h"
 #include "codegen/cuda/codes.h"
+#include "codegen/cuda/sass.h"
 #include "driver/commands.h"
 
 // A unit for each stage that has kernels.
@@ -133,18 +134,38 @@ static int compile(const Kernels *kernels, const CudaCompiler *compiler, Units u
     return EXIT_DONE;
 }
 
-int kernels_print_ptx(const Kernels *kernels, TextBuf *out) {
+// Compiles all units for the least architecture. An exit code; what is wrong was said.
+static int compile_least(const Kernels *kernels, Units units, Form form, Made *made) {
     const Session *s = kernels->session;
     CudaCompiler compiler;
     TextBuf error = {0};
-    Units units = render(kernels);
-    Made made;
-    if (!units.count) return EXIT_DONE;
+    Kernels least = *kernels;
     if (!cuda_compiler_open(&compiler, s->arena, &error))
         return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
-    int status = compile(kernels, &compiler, units, FORM_PTX, &made);
+    int status = complain_of_unknown(kernels, &compiler);
+    least.target.gpus[0] = least_of(kernels);
+    least.target.gpu_count = 1;
+    return status == EXIT_DONE ? compile(&least, &compiler, units, form, made) : status;
+}
+
+int kernels_print_ptx(const Kernels *kernels, TextBuf *out) {
+    Units units = render(kernels);
+    Made made;
+    int status = units.count ? compile_least(kernels, units, FORM_PTX, &made) : EXIT_DONE;
     for (size_t i = 0; i < units.count && status == EXIT_DONE; i++)
         text_buf_add(out, made.tasks[i].code.bytes);
+    return status;
+}
+
+int kernels_print_sass(const Kernels *kernels, TextBuf *out) {
+    const Session *s = kernels->session;
+    Units units = render(kernels);
+    Made made;
+    TextBuf error = {0};
+    int status = units.count ? compile_least(kernels, units, FORM_CUBIN, &made) : EXIT_DONE;
+    for (size_t i = 0; i < units.count && status == EXIT_DONE; i++)
+        if (!cuda_disassemble(s->arena, made.tasks[i].code.bytes, out, &error))
+            status = complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
     return status;
 }
 

@@ -18,9 +18,11 @@ typedef struct Kernels {
 // Is NVRTC there?
 bool kernels_can_compile(Arena *arena);
 
-// The kernels as CUDA C. As PTX of the least architecture: an exit code, what is wrong was said.
+// The kernels as CUDA C. As PTX or machine code of the least architecture: an exit code, what is
+// wrong was said.
 void kernels_print(const Kernels *kernels, TextBuf *out);
 int  kernels_print_ptx(const Kernels *kernels, TextBuf *out);
+int  kernels_print_sass(const Kernels *kernels, TextBuf *out);
 
 // What each kernel moves, and what it takes of a GPU as NVRTC says. Without NVRTC it says so. An
 // exit code; what is wrong was said.

@@ -53,8 +53,9 @@ _FORMS = {
     "sbc FILE --explain": f"sbc {CARRIERS} --explain",
     "sbc FILE.sbd --explain": f"sbc {CARRIERS} --explain",
     "sbc FILE.sbd --dump": f"sbc {CARRIERS} --dump",
-    "sbc FILE.sbd --dump[=ast|ir|plan|llvm|asm] [--after=PASS]":
-        f"for form in ast ir plan llvm asm; do sbc {CARRIERS} --dump=$form >$TMP/$form; done; sbc {CARRIERS} --dump=ir --after=fold",
+    # Of a program without kernels those of the GPU are empty.
+    "sbc FILE.sbd --dump[=ast|ir|plan|llvm|asm|cuda|ptx|sass] [--after=PASS]":
+        f"for form in ast ir plan llvm asm cuda ptx sass; do sbc {CARRIERS} --dump=$form >$TMP/$form; done; sbc {CARRIERS} --dump=ir --after=fold",
     "sbc FILE.sbd -o JOB": f"sbc {CARRIERS} -o $TMP/job",
     "sbc FILE.ir --dump": AS_IR + "sbc $TMP/a.ir --dump",
     "sbc FILE.ir -o JOB": AS_IR + "sbc $TMP/a.ir -o $TMP/job",

@@ -156,12 +156,14 @@ expect explain 0 'range' small.sbd --explain
 
 expect no_fit 2 'sbc run takes no --dump' run small.sbd --dump
 expect no_fit_fix 2 'it goes with: doc explain' check --markdown small.sbd
-expect dump_later 2 '--dump=ast|ir|plan|llvm|asm|cuda|ptx' small.sbd --dump=sass
+expect dump_unknown 2 '--dump=ast|ir|plan|llvm|asm|cuda|ptx|sass' small.sbd --dump=cubin
 echo 'range(9) | on gpu { derive x = i * 2 } | write csv("-")' >kernel.sbd
 expect dump_cuda 0 '__global__' kernel.sbd --dump=cuda
+expect dump_sass_none 0 '' small.sbd --dump=sass
 expect dump_cuda_none 0 '' small.sbd --dump=cuda
 holds dump_cuda_none_empty test ! -s out
 export SBC_NVRTC=/nowhere/libnvrtc.so
+expect dump_sass_without 3 'there is no NVRTC' kernel.sbd --dump=sass
 expect dump_ptx_without 3 'there is no NVRTC: /nowhere/libnvrtc.so cannot be opened' kernel.sbd --dump=ptx
 unset SBC_NVRTC
 expect dump_tree_after 2 'before the first pass' small.sbd --dump=ast --after=fold

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from jobs import make_job_of
-from tools import ARCHITECTURES, SBC, Wrong, run
+from tools import ARCHITECTURES, SBC, Wrong, find_nvdisasm, run
 
 
 PROGRAM = """param output: str = "out.jsonl"
@@ -153,6 +153,29 @@ def check_cache(job, nvrtc):
         raise Wrong("what is in the cache is compiled again")
 
 
+def check_sass(job, nvrtc):
+    """--dump=sass has the machine code of the least architecture with lines of the program, or says what is missing."""
+    def sass(program, *options):
+        (job.folder / "target.yaml").write_text("gpus: [sm_90, sm_89]\n")
+        return run(SBC, job.folder / "program.sbd", f"--target={job.folder}/target.yaml", "--dump=sass", *options,
+                   env={**job.env, "SBC_NVRTC": nvrtc, "SBC_NVDISASM": str(program)})
+
+    done = sass("/nowhere/nvdisasm")
+    if done.returncode != 3 or "there is no /nowhere/nvdisasm, which makes text of machine code" not in done.stderr:
+        raise Wrong(f"--dump=sass without nvdisasm: exit {done.returncode}: {done.stderr[:2000]}")
+    made = job.folder / "nvdisasm"
+    for code, said in ((0, "text of sm_89"), (1, "a fault of sm_89")):
+        made.write_text(f'#!/bin/sh\nfor file; do :; done\ntest "$(od -An -tu1 -j49 -N1 "$file")" -eq 89 && echo "{said}"; exit {code}\n')
+        made.chmod(0o755)
+        done = sass(made)
+        if done.returncode != (3 if code else 0) or said not in (done.stderr if code else done.stdout):
+            raise Wrong(f"--dump=sass and an nvdisasm that ends with {code}: exit {done.returncode}: {done.stdout}{done.stderr[:2000]}")
+    real, _ = find_nvdisasm()
+    done = sass(real) if real else None  # Without the package the two others have to do.
+    if done and (done.returncode or not re.search(r"^\s*/\*0000\*/\s", done.stdout, re.M) or "program.sbd" not in done.stdout):
+        raise Wrong(f"--dump=sass: exit {done.returncode}: {done.stdout[:1000]}{done.stderr[:2000]}")
+
+
 def check_starts(nvrtc):
     with tempfile.TemporaryDirectory() as name:
         job = Started(Path(name), nvrtc)
@@ -162,3 +185,4 @@ def check_starts(nvrtc):
         check_unknown(job, nvrtc)
         check_run(job, nvrtc)
         check_cache(job, nvrtc)
+        check_sass(job, nvrtc)

@@ -11,6 +11,7 @@ ROOT = HERE.parent.parent
 SBC = os.environ.get("SBC", str(ROOT / "zig-out/bin/sbc"))
 CLANG = os.environ.get("CLANG", "/usr/lib/llvm-22/bin/clang")
 NVRTC = "nvidia-cuda-nvrtc==13.5.37"
+NVDISASM = "nvidia-cuda-nvdisasm==13.5.37"
 
 
 ARCHITECTURES = (75, 80, 89, 90, 100, 120)
@@ -27,29 +28,37 @@ class Wrong(Exception):
 # ---- NVRTC --------------------------------------------------------------------------------------
 
 def find_nvrtc():
-    """(the library, or None; why not). Suites that look at the same time wait for each other."""
+    """(the library, or None; why not)."""
     given = os.environ.get("SBC_NVRTC")
-    if given:
-        return given, ""
+    return (given, "") if given else find_in(NVRTC, "installed", "lib/libnvrtc.so.*")
+
+
+def find_nvdisasm():
+    """(the program that makes text of machine code, or None; why not)."""
+    given = os.environ.get("SBC_NVDISASM")
+    return (given, "") if given else find_in(NVDISASM, "nvdisasm", "bin/nvdisasm")
+
+
+def find_in(package, mark, pattern):
+    """A file of a package, which pip installs once. Suites that look at the same time wait for each other."""
     (ROOT / "build/cuda").mkdir(parents=True, exist_ok=True)
     with open(ROOT / "build/cuda/lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return install_nvrtc()
+        return install(package, ROOT / "build/cuda/venv", mark, pattern)
 
 
-def install_nvrtc():
-    venv, log = ROOT / "build/cuda/venv", ROOT / "build/cuda/pip.log"
-    mark = venv / "installed"
-    if not mark.exists() or mark.read_text() != NVRTC:
+def install(package, venv, mark, pattern):
+    mark, log = venv / mark, ROOT / "build/cuda/pip.log"
+    if not mark.exists() or mark.read_text() != package:
         done = run(sys.executable, "-m", "venv", venv)
         if not done.returncode:
-            done = run(venv / "bin/pip", "install", "-q", "--disable-pip-version-check", "--retries", "1", NVRTC)
+            done = run(venv / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "1", package)
         log.write_text(done.stdout + done.stderr)
         if done.returncode:
-            return None, f"pip cannot install {NVRTC}, see build/cuda/pip.log"
-        mark.write_text(NVRTC)
-    found = sorted(venv.glob("lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*"))
-    return (str(found[0]), "") if found else (None, "the package has no libnvrtc.so")
+            return None, f"pip cannot install {package}, see build/cuda/pip.log"
+        mark.write_text(package)
+    found = sorted(venv.glob(f"lib/python3*/site-packages/nvidia/*/{pattern}"))
+    return (str(found[0]), "") if found else (None, f"{package} has no {pattern}")
 
 
 # ---- jobs on the fake driver ----------------------------------------------------------------------
