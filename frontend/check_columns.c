@@ -47,6 +47,7 @@ Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span 
         const Binding *name = &scope->names[i];
         op->columns[i] = (Column){.name = name->name, .type = name->value.type};
         op->project.items[i] = (NamedExpr){.name = name->name, .expr = name->value.id};
+        note_tensor_item(checker, op, i, name);
     }
     return flow;
 }
@@ -121,6 +122,7 @@ Flow step_derive(Checker *checker, Flow flow, const AstStep *step) {
         if (!written_before(checker, name, names, count)) names[count++] = name;
         else good = false;
         scope_bind(checker, &scope, name.text, value);
+        scope_find(&scope, name.text)->from = step->items[i].span;
     }
     return projected(checker, flow, &scope, good, step);
 }
@@ -141,6 +143,7 @@ Flow step_select(Checker *checker, Flow flow, const AstStep *step) {
         else {
             names[count++] = name;
             scope_bind(checker, &out, name.text, value);
+            scope_find(&out, name.text)->from = step->items[i].span;
         }
     }
     return projected(checker, flow, &out, good, step);

@@ -90,7 +90,7 @@ void fix_names(Checker *checker, Diag *diag, Text wrong, const Text *names, size
 // ---- scopes -------------------------------------------------------------------------------------
 
 static void scope_add(Checker *checker, Scope *scope, Text name, Value value) {
-    Binding binding = {name, value};
+    Binding binding = {.name = name, .value = value, .from = {.file = SPAN_NONE}};
     size_t cap = scope->cap;
     arena_push(checker->arena, scope->names, scope->count, cap, binding);
     scope->cap = (uint32_t)cap;
@@ -98,7 +98,7 @@ static void scope_add(Checker *checker, Scope *scope, Text name, Value value) {
 
 void scope_bind(Checker *checker, Scope *scope, Text name, Value value) {
     Binding *old = scope_find(scope, name);
-    if (old) old->value = value;
+    if (old) *old = (Binding){.name = old->name, .value = value, .from = {.file = SPAN_NONE}};
     else scope_add(checker, scope, name, value);
 }
 
@@ -135,6 +135,10 @@ Scope scope_of_flow(Checker *checker, Flow flow) {
         if (flow.present && flow.present[i])
             value = present_value(checker, value, column->name, op->span);
         scope_add(checker, &scope, column->name, value);  // Each name of a flow is there once.
+        Binding *added = &scope.names[scope.count - 1];
+        added->is_column = true;
+        added->op = flow.op;
+        added->column = i;
     }
     if (flow.keyed) bind_keys(checker, &scope, op, flow.present);
     return scope;
@@ -206,7 +210,10 @@ Value scope_name(Checker *checker, Scope *scope, Name name, Span span) {
         report_fix(checker, diag, "rename the param, or the column with a `rename` step");
         return error_value(checker);
     }
-    if (binding) return binding->value;
+    if (binding) {
+        note_tensor_name(checker, binding, span);
+        return binding->value;
+    }
     if (!param) return unknown_name(checker, scope, name, span);
     param->used = true;
     if (is_error(param->type)) return error_value(checker);

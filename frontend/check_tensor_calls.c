@@ -34,6 +34,8 @@ static Value bad_shapes(const TensorCall *call, uint32_t a, uint32_t b, const ch
                         call->fn->name, tensor_say(call, x), tensor_say(call, y));
     report_label(checker, diag, tensor_span(call, a), "%s", tensor_say(call, x));
     report_label(checker, diag, tensor_span(call, b), "%s", tensor_say(call, y));
+    report_origins(checker, diag, &(TensorOperand){call->args->values[a], x, tensor_span(call, a)},
+                   &(TensorOperand){call->args->values[b], y, tensor_span(call, b)});
     report_note(checker, diag, "%s", why);
     report_fix(checker, diag, "%s", fix);
     return tensor_no_value(call);

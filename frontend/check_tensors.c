@@ -146,6 +146,7 @@ static void bad_shapes(Checker *checker, const TensorOperand *a, const TensorOpe
     Diag *diag = report(checker, DIAG_TENSOR_SHAPES, a->span, "tensor shapes do not broadcast");
     report_label(checker, diag, a->span, "%s", type_say(checker, x));
     report_label(checker, diag, b->span, "%s", type_say(checker, y));
+    report_origins(checker, diag, a, b);
     uint32_t left = x->shape[x->rank - 1 - wrong], right = y->shape[y->rank - 1 - wrong];
     if (wrong < countof(places))
         report_note(checker, diag, "the %s dimensions, %u and %u, differ", places[wrong], left,
@@ -182,6 +183,7 @@ const Type *tensor_common_shape(Checker *checker, const TensorOperand *operands,
                                 "the result has more elements than a tensor may");
             report_label(checker, diag, all.span, "%s", type_say(checker, all.type));
             report_label(checker, diag, next->span, "%s", type_say(checker, next->type));
+            report_origins(checker, diag, &all, next);
             report_fix(checker, diag, "take smaller parts, a row each");
             return nullptr;
         }

@@ -9,6 +9,7 @@
 //   check_exprs.c      expressions; check_operators.c: arithmetic and comparisons;
 //   check_branches.c   if, case, `??`, `else`; check_calls.c: calls; check_casts.c: casts
 //   check_tensors.c    tensors: their types and literals, operators on their elements
+//   check_origins.c    the steps that tensors of a message come from
 //   check_tensor_calls.c  functions of whole tensors, from tensors.def
 //   check_lambdas.c    functions over lists that take a lambda, from lambdas.def
 //   check_domains.c    constant arguments that a function does not take
@@ -35,9 +36,26 @@ typedef struct Value {
 
 // A name that an expression may use: a column, or a parameter of a fn.
 typedef struct Binding {
-    Text  name;
-    Value value;
+    Text     name;
+    Value    value;
+    bool     is_column;  // Of a flow: column `column` of operator `op`.
+    uint32_t column;
+    OpId     op;
+    Span     from;       // Else: the item of this step that made it, or SPAN_NONE.
 } Binding;
+
+// A name of a tensor in an expression, and what it means there.
+typedef struct TensorName {
+    Span    span;
+    Binding means;
+} TensorName;
+
+// The item of a step that makes a column of tensors.
+typedef struct TensorItem {
+    OpId     op;
+    uint32_t column;
+    Span     span;
+} TensorItem;
 
 typedef enum ScopeKind {
     SCOPE_ROW,       // Columns of a flow and params.
@@ -155,6 +173,11 @@ typedef struct Checker {
 
     struct { Text path, shape; Span span; ExprId id; bool known; } *sinks;
     size_t sink_count, sink_cap;
+
+    TensorName *tensor_names;  // Of expressions, as they are checked.
+    size_t tensor_name_count, tensor_name_cap;
+    TensorItem *tensor_items;  // By operator, in the order in which these are made.
+    size_t tensor_item_count, tensor_item_cap;
 } Checker;
 
 enum { DEPTH_MAX = 400, LABEL_BYTES_MAX = 60 };
@@ -354,6 +377,11 @@ typedef struct TensorOperand {
     const Type *type;  // Base type: a tensor, or a number that goes with each element.
     Span        span;
 } TensorOperand;
+
+// Labels of a message about two shapes: the steps that the tensors come from (check_origins.c).
+void note_tensor_name(Checker *checker, const Binding *binding, Span span);
+void note_tensor_item(Checker *checker, const Op *op, uint32_t column, const Binding *binding);
+void report_origins(Checker *checker, Diag *diag, const TensorOperand *a, const TensorOperand *b);
 
 TensorOperand tensor_operand(Checker *checker, Value value, Span span);
 // The shape of all operands together, as a tensor of the first one's elements. Null: reported.

@@ -21,7 +21,7 @@ typedef struct Label {
 } Label;
 
 enum {
-    LABELS_MAX = 4,
+    LABELS_MAX = 6,
     NOTES_MAX = 4,
     DIAGS_MAX = 1000,  // Kept in a list; further ones are only counted.
 };
