@@ -25,7 +25,7 @@ Measured on {time.strftime('%Y-%m-%d', time.gmtime())} by `tests/bench/run.sh`: 
 {listed}.
 
 Programs are timed from exec to exit, peers inside their process without their start, the files in the page
-cache. Only equal outputs count. Memory is the peak of the process; a reference's counts the mapped file.
+cache. Before each run a GiB of memory is used and given back, as the host of a virtual machine may have taken what was free. Only equal outputs count. Memory is the peak of the process; a reference's counts the mapped file.
 sbc checks everything: fields, quotes, digits, ranges, UTF-8, overflow; its sums are exact, and it alone
 brings its output to the disk (fsync) before it ends.
 

@@ -112,7 +112,7 @@ class Table:
         tools = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         head = (f"Measured on {time.strftime('%Y-%m-%d')} by `{command}` at commit {commit()}: {cpu}, {os.cpu_count()} cores, 2 threads, "
                 f"Linux {platform.release()}, a load of {self.load:.1f} by others when it began. {tools}. Seconds are of the processor, user and system, "
-                f"the least of {options.rounds} rounds in turn. Outputs were compared and are equal.")
+                f"the least of {options.rounds} rounds in turn. Before each run a GiB of memory is used and given back, as the host of a virtual machine may have taken what was free. Outputs were compared and are equal.")
         parts = ["# The matrix", "", head, *self.families(), *self.missed()]
         if MISSES.exists():
             parts += ["", MISSES.read_text().rstrip()]
