@@ -12,7 +12,8 @@ enum {
     ROOM_MIN = 1024,
     RIGHT_TIMES = 8,       // The right side has so many times the bytes of the left one, or more.
 };
-enum : int64_t { RIGHT_MIN = 4 << 20, LEFT_SMALL = 1 << 20 };
+// Eight million hashes; a filter of more would not stay in a cache.
+enum : int64_t { RIGHT_MIN = 4 << 20, LEFT_SMALL = 1 << 20, HASHES_MAX = 64 << 20 };
 
 // The hashes that one thread was told.
 typedef struct Hashes {
@@ -106,8 +107,9 @@ static KeyFilter *build(const Filling *all) {
 }
 
 KeyFilter *key_filter_open(const KeyFilterSetup *what, SbParallel *parallel) {
+    int64_t share = what->setup->memory->limit / HASHES_SHARE;
     Filling all = {what->memory, calloc(what->threads, sizeof(Hashes)), what->threads,
-                   what->setup->memory->limit / HASHES_SHARE};
+                   share < HASHES_MAX ? share : HASHES_MAX};
     AskingSetup asking = {.setup = what->setup, .units = what->units, .cancel = what->cancel,
                           .fns = &hashes_fns, .self = &all, .first = what->breaker};
     KeyFilter *made = all.hashes && asking_run(&asking, parallel) ? build(&all) : nullptr;
