@@ -1,4 +1,5 @@
 """Texts, regular expressions, dates and time zones, judged by DuckDB, Polars and Python."""
+import base64
 import random
 import re
 import unicodedata
@@ -117,6 +118,78 @@ def urls_by_python(work):
         return [scheme, path, query, fragment, host, port, *(params[k][0] if k in params else None for k in "qn")]
 
     expect([judged(url) for url in urls], got, about=lambda i: urls[i])
+
+
+@case
+def bytes_as_text_by_python(work):
+    """base64, hexadecimal digits and percent signs, both ways; text that is none of it is null."""
+    r = random.Random(41)
+    rows = []
+    for s in texts(41, 1500):
+        raw = r.randbytes(r.randint(0, 40))
+        wild = ["".join(r.choice(letters) for _ in range(r.randint(0, 9))) for letters in ("AQgw+/=", "aF09g", ["%", "%41", "%c3%a9", "%C3", "+", "é", "4"])]
+        base, digits, percents = wild
+        if r.random() < 0.4:
+            base = base64.b64encode(raw).decode()
+        rows.append((s, raw.hex() if r.random() < 0.5 else raw.hex().upper(), base, digits, percents))
+    work.put("t.jsonl", json_lines([dict(zip("shbdp", row)) for row in rows]))
+    got = work.rows('''read jsonl("t.jsonl") as { s: str, h: str, b: str, d: str, p: str } | select b1 = base64_encode(s), h1 = hex_encode(s),
+        u1 = url_encode(s), b2 = base64_encode(hex_decode(h)), h2 = hex_encode(hex_decode(h)), b3 = hex_encode(base64_decode(b)) else null,
+        h3 = hex_encode(hex_decode(d)) else null, u3 = url_decode(p) else null''' + WRITE)
+
+    def decoded(text, plain, read):
+        try:
+            return read(text) if re.fullmatch(plain, text) else None
+        except ValueError:
+            return None
+
+    def canonical(text):
+        # Bits left over in the last character have to be zero here.
+        raw = base64.b64decode(text, validate=True)
+        return raw.hex() if base64.b64encode(raw).decode() == text else None
+
+    expect([[base64.b64encode(s.encode()).decode(), s.encode().hex(), urllib.parse.quote(s, safe=""),
+             base64.b64encode(bytes.fromhex(h)).decode(), h.lower(),
+             decoded(b, r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", canonical),
+             decoded(d, r"([0-9a-fA-F]{2})*", str.lower),
+             decoded(p, r"([^%]|%[0-9a-fA-F]{2})*", lambda text: urllib.parse.unquote(text, errors="strict"))]
+            for s, h, b, d, p in rows], got, about=lambda i: rows[i])
+
+
+@case
+def sounds_by_python(work):
+    """American Soundex as the US National Archives tell it."""
+    r = random.Random(42)
+    names = ["", "Ashcraft", "Tymczak", "Pfister", "Honeyman", "O'Hara", "van der Berg", "Hhww", "É", "Müller", "`{@["]
+    names += ["".join(r.choice("aehiouwybcdlmnrstzAHWBC -'é") for _ in range(r.randint(0, 9))) for _ in range(3000)]
+    work.put("t.jsonl", json_lines([{"s": s} for s in names]))
+    got = work.rows('read jsonl("t.jsonl") as { s: str } | select k = soundex(s)' + WRITE)
+    digit = {c: str(i + 1) for i, group in enumerate(["BFPV", "CGJKQSXZ", "DT", "L", "MN", "R"]) for c in group}
+
+    def judged(name):
+        letters = "".join(c for c in name if c.isascii() and c.isalpha()).upper()
+        heard = letters[:1] + re.sub("[HW]", "", letters[1:])
+        codes = re.sub(r"(.)\1+", r"\1", "".join(digit.get(c, "0") for c in heard))[1:]
+        return heard[:1] and (heard[0] + codes.replace("0", "") + "000")[:4]
+
+    expect([[judged(name)] for name in names], got, about=lambda i: names[i])
+
+
+@case
+def products_by_python(work):
+    r = random.Random(43)
+    parts = ["Mozilla/5.0", "(X11; Linux", "compatible;Chrome/1", "Chrome/120.0.1", "chrome/", "HeadlessChrome/7", "Chrome", ")", "(", " ",
+             " ", "\t", ",", "Safari/537.36", "Edg/é", "//", "CHROME//x"]
+    agents = ["".join(r.choice(parts) for _ in range(r.randint(0, 7))) for _ in range(3000)]
+    work.put("t.jsonl", json_lines([{"s": s} for s in agents]))
+    got = work.rows('read jsonl("t.jsonl") as { s: str } | select a = product_version(s, "Chrome"), b = product_version(s, "edg"), '
+                    'c = product_version(s, "")' + WRITE)
+
+    def judged(agent, name):
+        found = re.search(rf"(?:^|[ \t;,()]){name}/([^ \t;,()]+)", agent, re.IGNORECASE | re.ASCII)
+        return found and found[1]
+
+    expect([[judged(s, "chrome"), judged(s, "edg"), None] for s in agents], got, about=lambda i: agents[i])
 
 
 @case

@@ -126,6 +126,27 @@ def ranks_and_ranges(work):
 
 
 @case
+def sessions_and_filled_gaps(work):
+    """session over dates, numbers and times, with nulls and equal places; fill_forward of each type."""
+    db = prepare(work, "t", 13, 700)
+    db.execute("CREATE VIEW u AS SELECT *, timestamp '2020-01-01' + to_seconds(rid * 7919 % 86400) AS t, rid * 31 % 500 AS m FROM t")
+    for keys, order, sql, far in [("s", "d, rid", "d NULLS LAST, rid", ("d", "400d", "d - lag(d) OVER w > 400")),
+                                  ("b", "m, rid", "m, rid", ("m", "1", "m - lag(m) OVER w > 1")),
+                                  ("b, s", "t", "t, rid", ("t", "1500s", "t - lag(t) OVER w > INTERVAL 1500 SECOND")),
+                                  ("s", "t desc", "t DESC, rid", ("t", "10min", "lag(t) OVER w - t > INTERVAL 10 MINUTE"))]:
+        what, gap, longer = far
+        got = work.rows(TYPE + f'''read jsonl("t.jsonl") as Row
+            | derive t = timestamp("2020-01-01T00:00:00Z") + 1s * (rid * 7919 % 86400), m = rid * 31 % 500
+            | where {what} != null
+            | window by {keys} sort {order} {{ number = session({what}, {gap}), fs = fill_forward(s), fx = fill_forward(n), fd = fill_forward(d),
+                fb = fill_forward(b) }} | select rid, number, fs, fx, fd, fb | write jsonl("out.jsonl")''')
+        w = f"(PARTITION BY {keys} ORDER BY {sql} ROWS UNBOUNDED PRECEDING)"
+        filled = ", ".join(f"last_value({c} IGNORE NULLS) OVER {w}" for c in "sndb")
+        expect(db.execute(f'''SELECT rid, 1 + sum(far) OVER {w}, {filled} FROM (SELECT *, ({longer})::INT::BIGINT AS f, coalesce(f, 0) AS far
+            FROM u WHERE {what} IS NOT NULL WINDOW w AS (PARTITION BY {keys} ORDER BY {sql})) ORDER BY rid''').fetchall(), got)
+
+
+@case
 def top_and_keep(work):
     db = prepare(work, "t", 11, 400)
     for step, sql in [("top 3 by v per s", "row_number() OVER (PARTITION BY s ORDER BY v DESC, rid) <= 3"),

@@ -1,4 +1,4 @@
-"""CSV and JSON lines with everything that makes them hard, judged by Python, DuckDB and Polars."""
+"""CSV, JSON and text with everything that makes them hard, judged by Python, DuckDB and Polars."""
 import csv
 import io
 import json
@@ -218,3 +218,118 @@ def compressed_files(work):
     half = len(text) // 2
     work.put("t.csv.gz", gzip.compress(text[:half]) + gzip.compress(text[half:]))
     expect(rows, work.rows(f'read csv("t.csv.gz") as {TABLE} | write jsonl("out.jsonl")'))
+
+
+# Encodings, and characters that each has beside ASCII; Python writes a mark of the byte order in utf-16 alone.
+ENCODINGS = {"utf-16": "é日", "utf-16le": "é日😀", "utf-16be": "é日😀", "iso-8859-1": "éÿ\u00a0", "iso-8859-2": "ěőß", "iso-8859-5": "Яё",
+             "iso-8859-7": "ΩΏ", "iso-8859-9": "ğİ", "iso-8859-15": "€Ž", "windows-1250": "ěő€", "windows-1251": "Яё", "windows-1252": "é€œ",
+             "windows-1253": "Ωώ", "windows-1254": "ğ€", "windows-1257": "ėų", "koi8-r": "Я║", "cp437": "é│α", "cp850": "éÞ", "cp852": "ěő",
+             "cp866": "Я░", "macintosh": "é€Ω"}
+
+
+@case
+def csv_of_other_encodings(work):
+    """Python writes the files; DuckDB reads some of them too."""
+    for seed, (name, own) in enumerate(ENCODINGS.items()):
+        r = random.Random(seed)
+        letters = ["a", '"', ",", "\n", "\r\n", " ", "1", *own]
+        rows = [["".join(r.choice(letters) for _ in range(r.randint(0, 6))) for _ in range(3)] for _ in range(500)]
+        codec = "mac-roman" if name == "macintosh" else name
+        path = work.put("t.csv", written([["a", "b", "c"], *rows], lineterminator="\n").encode(codec))
+        expect(rows, work.rows(f'read csv("t.csv", encoding = "{name}") as {TABLE} | write jsonl("out.jsonl")'), about=lambda i: (name, rows[i]))
+        theirs = {"iso-8859-1": "latin-1", "utf-16": "utf-16"}.get(name)  # DuckDB knows no surrogates.
+        if theirs:
+            relation = duckdb.sql(f"SELECT * FROM read_csv('{path}', encoding='{theirs}', header=true, delim=',', quote='\"', escape='\"', "
+                                  "columns={'a': 'VARCHAR', 'b': 'VARCHAR', 'c': 'VARCHAR'}, nullstr='\\0', parallel=false)")
+            expect([["" if x is None else x for x in row] for row in relation.fetchall()], rows)
+
+
+@case
+def numbers_with_separators(work):
+    """DuckDB and Polars read the same numbers of such files."""
+    r = random.Random(15)
+    for thousands, decimal, delimiter in [(",", ".", ";"), (".", ",", ";"), (",", ".", ",")]:
+        rows = [(r.randint(-10 ** r.randint(1, 12), 10 ** r.randint(1, 12)), r.randint(-10 ** 9, 10 ** 9) / 8) for _ in range(2000)]
+        swap = str.maketrans(",.", thousands + decimal)
+        lines = [[f"{n:,}".translate(swap), f"{x:,.3f}".translate(swap)] for n, x in rows]
+        path = work.put("t.csv", written([["n", "x"], *lines], delimiter=delimiter, lineterminator="\n"))
+        got = work.rows(f'''read csv("t.csv", delimiter = "{delimiter}", thousands = "{thousands}", decimal = "{decimal}") as {{ n: i64, x: f64 }}
+            | derive n = n + 0, x = x * 1.0 | write jsonl("out.jsonl")''')
+        expect(rows, got, about=lambda i: lines[i])
+        # DuckDB has separators of floats; these are exact.
+        theirs = duckdb.sql(f"SELECT n::BIGINT, x FROM read_csv('{path}', header=true, delim='{delimiter}', thousands='{thousands}', "
+                            f"decimal_separator='{decimal}', columns={{'n': 'DOUBLE', 'x': 'DOUBLE'}})").fetchall()
+        expect(theirs, got, about=lambda i: lines[i])
+    path = work.put("t.csv", "x\n" + "".join(f"\"{x:.3f}\"\n".replace(".", ",") for _, x in rows))
+    got = work.rows('read csv("t.csv", delimiter = ";", decimal = ",") as { x: f64 } | derive x = x * 1.0 | write jsonl("out.jsonl")')
+    expect(polars.read_csv(path, decimal_comma=True, separator=";", schema={"x": polars.Float64}).rows(), got)
+
+
+@case
+def lines_in_front_of_a_header(work):
+    rows = texts(17, 1000, 3)
+    body = written([["a", "b", "c"], *rows], lineterminator="\n")
+    for count, front in enumerate(["", "a title\n", "one\n\n", 'one "\ntwo, three, four, five\n,,\n']):
+        path = work.put("t.csv", front + body)
+        got = work.rows(f'read csv("t.csv", skip = {count}) as {TABLE} | write jsonl("out.jsonl")')
+        expect(rows, got)
+        frame = polars.read_csv(path, skip_lines=count, schema={k: polars.String for k in "abc"}).fill_null("")
+        expect(frame.rows(), got)
+
+
+@case
+def files_with_other_columns(work):
+    """missing = null, beside DuckDB's union_by_name and Polars' diagonal concat."""
+    r = random.Random(18)
+    (work.path / "in").mkdir()
+    frames = []
+    for i in range(6):
+        names = r.sample("abc", r.randint(0, 3)) + ["id"]
+        r.shuffle(names)
+        rows = [[str(100 * i + k) if name == "id" else str(r.randint(0, 99)) for name in names] for k in range(50)]
+        path = work.put(f"in/{i}.csv", written([names, *rows], lineterminator="\n"))
+        frames.append(polars.read_csv(path))
+    got = work.rows('''read csv("in/*.csv", missing = null) as { id: i64, a: i64?, b: i64?, c: i64? }
+        | derive a = (a ?? 1000) + 0 | write jsonl("out.jsonl")''')
+    whole = polars.concat(frames, how="diagonal").sort("id").with_columns(polars.col("a").fill_null(1000))
+    expect(whole.select("id", "a", "b", "c").rows(), got)
+    theirs = duckdb.sql(f"SELECT id, coalesce(a, 1000), b, c FROM read_csv('{work.path}/in/*.csv', union_by_name=true, header=true) ORDER BY id")
+    expect(theirs.fetchall(), got)
+
+
+@case
+def json_arrays(work):
+    """One array, and objects one after the other: laid out in any way by Python, read by DuckDB too."""
+    r = random.Random(19)
+    rows = [{"i": r.choice([None, r.randint(-99, 99)]), "s": "".join(r.choice(PIECES) for _ in range(r.randint(0, 3))),
+             "l": [r.randint(0, 9) for _ in range(r.randint(0, 3))]} for _ in range(1500)]
+    program = 'read json("t.json") as { i: i64?, s: str, l: [i64] } | write jsonl("out.jsonl")'
+    for indent in (None, 0, 3):
+        path = work.put("t.json", json.dumps(rows, indent=indent, ensure_ascii=indent == 0))
+        got = work.rows(program)
+        expect([list(row.values()) for row in rows], got)
+        theirs = duckdb.sql(f"SELECT * FROM read_json('{path}', format='array', columns={{i: 'BIGINT', s: 'VARCHAR', l: 'BIGINT[]'}})")
+        expect(theirs.fetchall(), got)
+        path = work.put("t.json", r.choice(["", "\n"]).join(json.dumps(row, indent=indent) for row in rows))
+        got = work.rows(program)
+        expect([list(row.values()) for row in rows], got)
+
+
+@case
+def outputs_that_grow(work):
+    """Three runs append; what Python, DuckDB and Polars read is the rows of all of them, one after the other."""
+    rows = texts(20, 900, 3)
+    whole = []
+    for run in range(3):
+        part = rows[300 * run:300 * (run + 1)]
+        whole += part
+        work.put("t.jsonl", "".join(json.dumps(dict(zip("abc", row))) + "\n" for row in part))
+        got = work.run(f'''let rows = read jsonl("t.jsonl") as {TABLE}
+            rows | write csv("out.csv", append = true)
+            rows | write jsonl("out.jsonl.gz", append = true)''', "out.csv")
+        expect(whole, list(csv.reader(io.StringIO(got.decode(), newline="")))[1:])
+    frame = polars.read_csv(work.path / "out.csv", schema={k: polars.String for k in "abc"}).fill_null("")
+    expect(frame.rows(), whole)
+    theirs = duckdb.sql(f"SELECT * FROM read_json('{work.path}/out.jsonl.gz', format='newline_delimited', "
+                        "columns={a: 'VARCHAR', b: 'VARCHAR', c: 'VARCHAR'})")
+    expect(theirs.fetchall(), whole)
