@@ -77,6 +77,33 @@ rows | union (range(500) | select a = i, b = f"name{i + 80}", x = if i % 2 == 0 
   | group by half { n = count(), s = sum(a) } | sort half | write csv("groups.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+# Partitions of some hundred rows, one of all rows, and keys that are null.
+compile windowed <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | window by b sort a { n = row_number(), run = sum(a), before = lag(x), mid = mean(x) rows 2 back 3 ahead, most = last(a), known = fill_forward(x) }
+  | write csv("by.csv")
+rows | window sort x desc, a { n = dense_rank(), next = lead(b, 2), whole = count() rows all } | write jsonl("all.jsonl")
+rows | where a % 2 == 0 | window by x sort a { part = session(a, 40), near = count() range 90 back 10 ahead } | sort part desc, a | write csv("parts.csv.gz")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+# The nearest row before and after, with a key and without, and of the file's rows.
+compile nearest <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let marks = range(6000) | select at = i * 5, name = f"name{i % 90}", mark = i
+rows | join left marks on b == name and asof a >= at | write csv("before.csv")
+rows | where a % 20 == 0 | join marks on asof a < at within 3 | write csv("after.csv")
+marks | join left (rows | select b, a, x) on name == b and asof at >= a within 900 | write csv("marks.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+# Few rows of each key, many of all, and one of each key.
+compile tops <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | top 7 by x, a asc per b | write csv("keys.csv")
+rows | top 6000 by a | write csv("all.csv")
+rows | distinct b, x keep last by a | write jsonl("last.jsonl")
+rows | top 2 by a asc per x | group by b { n = count() } | write csv("groups.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
 # Sides of a zip that make other numbers of rows of a unit; behind it a sort. One zip behind another, one of a flow with itself.
 compile zips <<'END'
 let more = range(60000) | where i % 2 == 0 | derive k = i * 2
@@ -272,7 +299,7 @@ END
 }
 
 # NAME, or NAME--first-rows=N.
-for job in file compressed parts arrays several keyed breakers grouped joined rests zips edges selves apart mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
+for job in file compressed parts arrays several keyed breakers grouped joined rests windowed nearest tops zips edges selves apart mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
     several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
     case $job in *--*) more=--${job#*--} ;; *) more= ;; esac
@@ -295,6 +322,33 @@ for job in file compressed parts arrays several keyed breakers grouped joined re
     mkdir whole && cd whole || exit 1
     run 0 "../../$job" $more --resume=journal
     manifests
+    cd ..
+    end
+done
+
+# Windows, nearest rows and the greatest of each key, whose rows are on disk in one life and in memory in another.
+for job in windowed nearest tops; do
+    begin "on_disk_$job" || continue
+    ln -s ../in in
+    mkdir alone one && cd alone || exit 1
+    gives 0 "../../$job"
+    cd ..
+    contents alone >alone.left
+    cd one || exit 1
+    # The first life is in memory and the second on disk, then the other way around.
+    for ways in "SBC_TEST_SPILL_NOT=1 SBC_TEST_SPILL=1" "SBC_TEST_SPILL=1 SBC_TEST_SPILL_NOT=1"; do
+        for at in 20 15; do
+            env SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:$at "${ways% *}" "../../$job" --resume=journal --partition=16KiB --threads=1 >"$work/out" 2>"$work/err"
+            [ $? = 137 ] || wrong "$ways: it was not killed"
+            ways="${ways#* } ${ways% *}"
+        done
+        gives 0 env SBC_TEST_SPILL=1 "../../$job" --resume=journal --threads=2 --stats=json
+        grep -Eq "^resume: .* goes on at (byte|row) [1-9]|goes on at the end" "$work/err" || wrong "$ways: it begins anew"
+        grep -Eq '"spilled":[1-9]' "$work/err" || wrong "$ways: nothing is on disk"
+        contents . >../one.left
+        cmp -s ../one.left ../alone.left || wrong "$ways: other bytes: $(diff ../one.left ../alone.left | head -5)"
+        rm -rf journal ./*.csv* ./*.jsonl*
+    done
     cd ..
     end
 done
