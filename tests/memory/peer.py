@@ -30,6 +30,17 @@ QUERIES = {
                  "ORDER BY l.i NULLS LAST, r.i",
     "hot_key": f"SELECT count(*) AS n, max(text) AS last, min(text) AS first FROM {HOT}",
     "hot_rows": f"SELECT i, k, text FROM {HOT} ORDER BY i, right_i",
+    "window": "SELECT i, key, text, row_number() OVER w AS number, lag(text) OVER w AS before, sum(i) OVER w AS total, max(i) OVER (PARTITION BY key "
+              "ORDER BY i ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS near FROM (SELECT i, H(i) % 100003 AS key, 'row ' || i || ' of many' AS text "
+              "FROM range({rows}) t(i)) WINDOW w AS (PARTITION BY key ORDER BY i ROWS UNBOUNDED PRECEDING) ORDER BY i",
+    "hot_window": "SELECT * FROM (SELECT i, key, text, place, row_number() OVER w AS number, count(*) OVER (PARTITION BY key) AS rest, "
+                  "lag(text, 3) OVER w AS before FROM (SELECT i, CASE WHEN i % 10 = 0 THEN i ELSE 1 END AS key, 'row ' || i || ' of many' AS text, "
+                  "H(i) AS place FROM range({rows}) t(i)) WINDOW w AS (PARTITION BY key ORDER BY place, i)) WHERE number % 3 = 0 ORDER BY i",
+    "asof": "SELECT l.i AS i, l.k AS k, l.t AS t, r.at AS at, r.text AS text FROM (SELECT i, H(i + 7) % 1009 AS k, i * 7919 % ({rows} * 2) AS t "
+            "FROM range(10000) l(i)) l ASOF LEFT JOIN (SELECT H(i) % 1009 AS k, i * 2 AS at, 'right row ' || i AS text FROM range({rows}) r(i)) r "
+            "ON l.k = r.k AND l.t >= r.at ORDER BY l.i",
+    "top": "SELECT * FROM (SELECT i, H(i) % 100003 AS key, H(i + 3) AS place, 'row ' || i || ' of many' AS text FROM range({rows}) t(i)) "
+           "QUALIFY row_number() OVER (PARTITION BY key ORDER BY place DESC, i) <= 3 ORDER BY i",
     "limit": f"SELECT s.i AS i, key, s.kind AS kind, text, n FROM (SELECT * FROM {SORTED} ORDER BY key, i OFFSET 10) s "
              f"JOIN (SELECT kind, count(*) AS n FROM {SORTED} GROUP BY kind) g ON s.kind = g.kind ORDER BY key, s.i LIMIT {{rows}} - 100",
 }

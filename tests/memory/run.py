@@ -85,6 +85,27 @@ param rows: i64 = 1000
 let sorted = range(rows) | derive key = hash(i), kind = i % 50, text = f"row {i} of many" | sort key
 sorted | skip 10 | join (sorted | group by kind { n = count() }) on kind | limit rows - 100 | write csv("out.csv")
 """),
+    "window": (80, """
+param rows: i64 = 1000
+range(rows) | derive key = hash(i) % 100003, text = f"row {i} of many"
+| window by key sort i { number = row_number(), before = lag(text), total = sum(i), near = max(i) rows 2 back 1 ahead } | write csv("out.csv")
+"""),
+    "hot_window": (80, """
+param rows: i64 = 1000
+range(rows) | derive key = if i % 10 == 0 then i else 1, text = f"row {i} of many", place = hash(i)
+| window by key sort place, i { number = row_number(), rest = count() rows all, before = lag(text, 3) }
+| where number % 3 == 0 | write csv("out.csv")
+"""),
+    "asof": (60, """
+param rows: i64 = 1000
+let right = range(rows) | derive k = hash(i) % 1009, at = i * 2, text = f"right row {i}" | select k, at, text
+range(10000) | derive k = hash(i + 7) % 1009, t = i * 7919 % (rows * 2) | join left right on k and asof t >= at | write csv("out.csv")
+"""),
+    "top": (60, """
+param rows: i64 = 1000
+range(rows) | derive key = hash(i) % 100003, place = hash(i + 3), text = f"row {i} of many"
+| top 3 by place, i asc per key | write csv("out.csv")
+"""),
     "foreign": (60, """
 param rows: i64 = 1000
 extern fn copied(x: i64) -> i64 from "foreign.c" pure
