@@ -10,6 +10,8 @@ void sb_held_value(SbHolder *holder, const SbType *type, void *at) {
     if (sb_is_sequence(type)) {
         SbList *list = at;
         int64_t size = type->elem->size, lead = sb_lead_bytes(type);
+        // A result of a window that is not there yet has no sizes either.
+        if (lead && !list->ptr) return;
         list->ptr = (char *)list->ptr - lead;
         char *elems = holder->bytes(holder, &list->ptr, lead + list->len * size, true);
         list->ptr = (char *)list->ptr + lead;
