@@ -1,5 +1,6 @@
 """pipeline.py: random well-typed programs over random tables, kept in pieces that can be dropped."""
 import expressions
+import folders
 import kinds
 import tables
 
@@ -125,15 +126,15 @@ class Maker:
         self.statements.append([f"rejects{where}{limit}"])
 
     def let(self, head):
-        name = self.name("flow")
+        name, first = self.name("flow"), []
         if head:
-            head, flow = head
+            head, flow, *first = head
         else:
             head = self.pick(list(self.flows))
             flow = self.flows[head].copy()
             flow.places, flow.rows_of = False, head
         steps = [self.step(flow) for _ in range(self.random.randint(0, STEPS_MAX // 2))]
-        self.statements.append([f"let {name} = {head}", *filter(None, steps)])
+        self.statements.append([f"let {name} = {head}", *first, *filter(None, steps)])
         self.flows[name] = flow
 
     def source(self):
@@ -148,12 +149,24 @@ class Maker:
             return self.whole_files()
         make = self.pick((tables.csv,) * 6 + (tables.jsonl,) * 3 + (tables.values,) * 2 + (tables.text, tables.npy))
         table = make(self.random, self.sizes)
-        path = self.put_table(table)
+        keyed = folders.put(self, table) if self.chance(0.15) else None
+        path, keys = keyed or (self.put_table(table), [])
         head = f"read {table.form}({', '.join([path, *table.options])})"
         if table.form != "text":
             declared = ", ".join(f"{named(n)}: {kinds.spelling(k, q)}" for n, k, q in table.columns)
             head += f" as {{{declared}}}"
-        return head, Flow(table.columns, True)
+        flow = Flow([*table.columns, *keys], True)
+        return head, flow, *self.filters(flow, keys)
+
+    def filters(self, flow, keys):
+        """Steps that look at keys of the path, mostly at them alone."""
+        steps = []
+        while keys and self.chance(0.5):
+            texts = [self.expressions(Flow(keys)).of("bool", self.random.randint(1, 3)) for _ in range(self.random.randint(1, 2))]
+            if self.chance(0.3):
+                texts.insert(self.random.randint(0, 1), self.expressions(flow).of("bool", 2))
+            steps.append(("where ", [" and ".join(texts)], ""))
+        return steps
 
     def put_table(self, table):
         """Makes the table's files, one or several, plain or compressed. Gives the path to read."""
