@@ -260,6 +260,64 @@ static int32_t zip_to_sink(SbTask *task) {
     return SB_STAGE_DONE;
 }
 
+// ---- windows: the number of each row in its partition and the sum of some rows about it; or the
+// first rows of each partition, without any of these ---------------------------------------------
+
+enum { PARTITIONS = 7, MOST_OF_A_PARTITION = 9 };
+
+typedef struct Windowed {
+    SbEntry entry;
+    int64_t number, place, sum;
+} Windowed;
+
+static const SbField windowed_fields[] = {{STR("number"), &type_i64, offsetof(Windowed, number)},
+                                          {STR("place"), &type_i64, offsetof(Windowed, place)},
+                                          {STR("sum"), &type_i64, offsetof(Windowed, sum)}};
+static const SbType windowed_type = {.kind = SB_STRUCT, .size = sizeof(Windowed), .align = 8,
+                                     .fields = windowed_fields, .field_count = 3};
+static_assert(offsetof(Windowed, number) == offsetof(Row, number));
+
+static int64_t number_of(const SbEntry *entry) {
+    return ((const Row *)(const void *)entry)->number;
+}
+static int32_t compare_partitions(const SbEntry *a, const SbEntry *b) {
+    int64_t x = number_of(a) % PARTITIONS, y = number_of(b) % PARTITIONS;
+    return (x > y) - (x < y);
+}
+
+// By partition, and then the other way around.
+static uint64_t by_partition(const SbEntry *entry) {
+    int64_t number = number_of(entry);
+    return (uint64_t)(number % PARTITIONS) << 32 | (uint32_t)(ROWS - number);
+}
+
+static int32_t scan_to_windowed(SbTask *task) {
+    SbRows *rows = task->terminals[0];
+    for (; task->cursor < task->input.end; task->cursor++) {
+        task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
+        Windowed *row = (Windowed *)(void *)rows->at;
+        if (rows->end - rows->at < (ptrdiff_t)sizeof *row)
+            row = (Windowed *)(void *)sb_rows_grow(task, rows, sizeof *row);
+        else rows->at += sizeof *row;
+        if (!row) return SB_STAGE_FAULT;
+        rows->count++;
+        *row = (Windowed){.entry = {0, task->order++}, .number = task->cursor};
+    }
+    return SB_STAGE_DONE;
+}
+
+static int32_t windowed_to_sink(SbTask *task) {
+    enum { ROOM_OF_SUMS = 10000 };
+    while (task->cursor < task->input.end) {
+        const Windowed *row =
+            (const Windowed *)(const void *)task->input.entries[task->cursor++];
+        if (!put_row(task, task->terminals[0], row->place * ROOM_OF_SUMS + row->sum))
+            return SB_STAGE_FAULT;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
 // ---- groups: rows and sums by key, and the first number of each, as distinct keeps it -----------
 
 typedef struct Group {
@@ -382,6 +440,11 @@ static int32_t setup_keyed(SbSetup *keyed) {
 static int32_t setup_limit(SbSetup *s) {
     s->skip_rows[0] = 15;
     s->limit_rows[0] = 170;
+    return setup(s);
+}
+
+static int32_t setup_top(SbSetup *s) {
+    s->limit_rows[0] = MOST_OF_A_PARTITION;
     return setup(s);
 }
 
@@ -536,12 +599,30 @@ static SbStage group_stages[] = {SCAN(scan_to_groups, to_rows, 1),
 static SbStage distinct_stages[] = {SCAN(scan_to_groups, to_rows, 1),
                                     READER(distinct_to_rows, 0, to_second),
                                     READER(rows_to_sink, 1, to_sinks)};
+static SbStage windowed_stages[] = {SCAN(scan_to_windowed, to_rows, 1),
+                                    READER(windowed_to_sink, 0, to_sinks)};
 static SbStage rows_stages[] = {SCAN(scan_to_rows, to_rows, 1), REST};
 #define KEEPS(kind_, prefix_)                                                                     \
     {.kind = kind_, .step = STEP_ROWS, .entry_bytes = sizeof(Row), .row = &row_type,              \
      .identity_offset = UINT32_MAX, .place_offset = UINT32_MAX, .prefix = prefix_}
 static const SbBreaker edge[] = {KEEPS(SB_BREAK_EDGE, nullptr)};
 static const SbBreaker sort[] = {KEEPS(SB_BREAK_SORT, backwards)};
+static const SbWindowFn window_fns[] = {
+    {.kind = SB_WINDOW_ROW_NUMBER, .result = &type_i64,
+     .result_offset = offsetof(Windowed, place)},
+    {.kind = SB_WINDOW_SUM, .type = &type_i64, .result = &type_i64, .back = 3, .ahead = 2,
+     .value_offset = offsetof(Windowed, number), .result_offset = offsetof(Windowed, sum)}};
+static const SbWindow numbering = {.partition = compare_partitions, .fns = window_fns,
+                                   .fn_count = 2},
+                      first_of_each = {.partition = compare_partitions, .keeps = SB_KEEPS_FIRST};
+static const SbBreaker windowed[] = {
+    {.kind = SB_BREAK_SORT, .step = STEP_ROWS, .entry_bytes = sizeof(Windowed),
+     .row = &windowed_type, .identity_offset = UINT32_MAX, .place_offset = UINT32_MAX,
+     .prefix = by_partition, .window = &numbering}};
+static const SbBreaker top[] = {
+    {.kind = SB_BREAK_SORT, .step = STEP_ROWS, .entry_bytes = sizeof(Row), .row = &row_type,
+     .identity_offset = UINT32_MAX, .place_offset = UINT32_MAX, .prefix = by_partition,
+     .window = &first_of_each}};
 static const SbBreaker edge_and_sort[] = {KEEPS(SB_BREAK_EDGE, nullptr),
                                           KEEPS(SB_BREAK_SORT, backwards)};
 
@@ -592,6 +673,8 @@ static const SbJob direct_job = JOB(setup, 1, direct_stages, 1, nullptr, 0),
                    zip_job = JOB(setup_zip, 2, zip_stages, 1, edges, 2),
                    sorted_job = JOB(setup_union, 2, sorted_stages, 3, edge_and_sort, 2),
                    group_job = JOB(setup, 1, group_stages, 1, groups, 1),
+                   window_job = JOB(setup, 1, windowed_stages, 1, windowed, 1),
+                   top_job = JOB(setup_top, 1, rows_stages, 1, top, 1),
                    distinct_job = JOB(setup, 1, distinct_stages, 1, groups, 2),
                    inner_join_job = JOB(setup_join, 2, inner_stages, 1, join, 1),
                    left_join_job = JOB(setup_join, 2, left_stages, 1, join, 1),

@@ -207,6 +207,9 @@ static const Shape shapes[] = {
     {"appended", &appending_job, "out.csv", true, nullptr, appended_to},
     {"appended_behind_a_sort", &appending_sort_job, "out.csv", true, nullptr, appended_to},
     {"appended_to_nothing", &appending_job, "out.csv", true},
+    {"a_window", &window_job, "out.csv", true},
+    {"a_window_to_parts", &window_job, "parts/", true},
+    {"first_of_each_key", &top_job, "out.csv", true},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -331,6 +334,9 @@ static void by_key_and_replaced(void) { run_shape(&shapes[35]); }
 static void appended(void) { run_shape(&shapes[36]); }
 static void appended_behind_a_sort(void) { run_shape(&shapes[37]); }
 static void appended_to_nothing(void) { run_shape(&shapes[38]); }
+static void a_window(void) { run_shape(&shapes[39]); }
+static void a_window_to_parts(void) { run_shape(&shapes[40]); }
+static void first_of_each_key(void) { run_shape(&shapes[41]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -372,6 +378,9 @@ static const UnitTest tests[] = {
     {"appended", appended},
     {"appended_behind_a_sort", appended_behind_a_sort},
     {"appended_to_nothing", appended_to_nothing},
+    {"a_window", a_window},
+    {"a_window_to_parts", a_window_to_parts},
+    {"first_of_each_key", first_of_each_key},
 };
 
 UNIT_MAIN("crash_states_test", tests)
