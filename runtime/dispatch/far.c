@@ -131,6 +131,18 @@ void far_tell_header(Dispatch *d, const Source *source, uint32_t file) {
     sb_text_close(&text);
 }
 
+void far_tell_filters(Dispatch *d, const StageRun *run) {
+    for (uint32_t t = 0; d->own->workers && t < run->stage->terminal_count; t++) {
+        uint32_t breaker = run->stage->terminals[t];
+        bool is = !(breaker & SB_TERMINAL_SINK) && d->own->job->breakers.filters[breaker];
+        if (!is) continue;
+        Text text = {0};
+        wire_put_filter(&text, breaker, &d->own->job->breakers.filters[breaker]->filter);
+        workers_say_near(d->own->workers, WIRE_FILTER, &text);
+        sb_text_close(&text);
+    }
+}
+
 // Is what the worker has answered with to be compared here, and perhaps long?
 static bool compares(const Dispatch *d, const Flow *flow) {
     enum : int64_t { SMALL = 64 << 10 };
@@ -140,7 +152,8 @@ static bool compares(const Dispatch *d, const Flow *flow) {
 bool far_is_quick(const Dispatch *d, const Flow *flow) {
     StageRun *run = flow->run;
     if (compares(d, flow)) return false;
-    bool ready = flow->empty || (flow->cut && stage_is_open(run) &&
+    bool ready = flow->empty || (flow->cut && stage_is_open(run) && !run->asking &&
+                                 (run->filtered || !filters_pay(d->runs, run)) &&
                                  (run->asked || !stage_asks_ahead(run)));
     bool reads = flow->loads || flow->more || flow->again ||
                  d->plan->plan.stages[run->index].kind == STAGE_READER;

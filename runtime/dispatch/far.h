@@ -35,6 +35,8 @@ void far_leave(Dispatch *d, Flow *flow);
 void far_close_stage(Dispatch *d, uint32_t stage);
 // Rows of the file may come to workers from now on.
 void far_tell_header(Dispatch *d, const Source *source, uint32_t file);
+// Which right rows of the joins that the stage fills are kept, in workers of this machine.
+void far_tell_filters(Dispatch *d, const StageRun *run);
 
 // Is its next step only to take over what a worker of this machine has made, to tell the schedule,
 // and to ask for more? That neither blocks nor lets go of the lock.

@@ -523,6 +523,7 @@ static void open_filters(Dispatch *d, StageRun *run, uint32_t thread) {
     SbParallel *parallel = lead(d, thread, &alone);
     filters_open(d->runs, run, parallel);
     led(d, thread, parallel);
+    far_tell_filters(d, run);
     run->asking = false;
     pthread_cond_broadcast(&d->own->asked);
 }

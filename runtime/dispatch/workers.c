@@ -57,7 +57,26 @@ void workers_say_all(Workers *w, WireKind kind, const Text *text) {
     }
 }
 
+void workers_say_near(Workers *w, WireKind kind, const Text *text) {
+    for (uint32_t n = 1; n < w->count; n++) {
+        NodeId node = {(uint16_t)n};
+        bool near = !lives_is_place(w, node) && membership_is_there(&w->membership, node);
+        if (near) send(w, node, kind, text);
+    }
+}
+
 // ---- rows of workers ----------------------------------------------------------------------------
+
+// What the others were told when the filters were made.
+static void say_filters(Workers *w, NodeId node) {
+    KeyFilter *const *filters = w->job->breakers.filters;
+    for (uint32_t b = 0; b < w->job->ask.what->breaker_count; b++) {
+        Text text = {0};
+        if (!filters[b]) continue;
+        wire_put_filter(&text, b, &filters[b]->filter);
+        workers_say(w, node, WIRE_FILTER, &text);
+    }
+}
 
 static void let_rows_go(FarRows *rows) {
     Alive *alive = (Alive *)(void *)rows;
@@ -151,6 +170,7 @@ void lives_welcome(Workers *w, NodeId node) {
     wire_put_blocks(&text, &blocks);
     wire_close_blocks(&blocks);
     workers_say(w, node, WIRE_WELCOME, &text);
+    if (!lives_is_place(w, node)) say_filters(w, node);
 }
 
 static bool is_ours(const Workers *w, NodeId node, const Frame *frame) {

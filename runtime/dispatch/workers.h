@@ -32,6 +32,8 @@ void workers_await(Workers *workers);
 void workers_say(Workers *workers, NodeId node, WireKind kind, Text *text);
 // The same to all.
 void workers_say_all(Workers *workers, WireKind kind, const Text *text);
+// To those of this machine, which read the arena of the coordinator.
+void workers_say_near(Workers *workers, WireKind kind, const Text *text);
 // What the message speaks of is no memory of the worker, or none of the job: the worker is lost.
 void workers_distrust(Workers *workers, NodeId node, const char *what);
 // Rows that the worker made, in these blocks, which the rows own from now on; held once. nullptr:

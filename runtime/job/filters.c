@@ -43,8 +43,6 @@ static uint32_t sought_by(const StageRun *runs, const StageRun *fills, uint32_t 
 }
 
 bool filters_pay(const StageRun *runs, const StageRun *fills) {
-    // What workers put into breakers they put into their own.
-    if (fills->job->machine.workers.count > 0) return false;
     bool pays = false;
     for (uint32_t t = 0; t < fills->stage->terminal_count; t++)
         pays |= sought_by(runs, fills, t) != UINT32_MAX;

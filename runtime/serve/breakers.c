@@ -82,9 +82,22 @@ bool fills_open_stage(Serve *s, StageRun *run) {
                                           all->spills ? &all->spill : nullptr);
         good = mine->states[b] &&
                sb_breaker_want_first(mine->states[b], s->job->breakers.first_rows[b]);
+        if (good && s->filters && s->filters[b].words)
+            sb_breaker_leave_out(mine->states[b], &s->filters[b]);
     }
     run->setup.breakers = mine->states;
     return good || stage_no_memory(run, &s->job->trouble);
+}
+
+bool fills_take_filter(Serve *s, Unpack *from) {
+    const SbJob *what = s->job->ask.what;
+    SbKeyFilter filter;
+    uint32_t breaker;
+    if (!wire_get_filter(from, what, &breaker, &filter)) return false;
+    if (!s->filters) s->filters = calloc(what->breaker_count, sizeof *s->filters);
+    if (!s->filters) return trouble_no_memory(&s->job->trouble, "for filters");
+    s->filters[breaker] = filter;
+    return true;
 }
 
 void fills_close_stage(Serve *s, uint32_t stage) {

@@ -238,6 +238,7 @@ static bool obey(Serve *s, const Frame *frame) {
         return false;
     case WIRE_ROWS: return copies_take(s, &from);
     case WIRE_HEADER: return wire_get_header(&from, s->job->ask.what, s->job->io.sources);
+    case WIRE_FILTER: return fills_take_filter(s, &from);
     case WIRE_ASK:
     case WIRE_FLUSH: keep_order(s, frame); return true;
     case WIRE_TRY:
@@ -447,6 +448,7 @@ static void close_all(Serve *s) {
     arena_space_close(&s->space);
     free(s->tasks);
     free(s->tables);
+    free(s->filters);
     free(s->canceled);
     free(s->runs);
     pthread_cond_destroy(&s->changed);

@@ -89,6 +89,7 @@ typedef struct Serve {
     uint32_t    task_max;
     Fills       fills;
     SbTable    *tables;      // By breaker: what tasks look up in. Their slots are the job's.
+    SbKeyFilter *filters;    // By breaker: which right rows are kept. Their words are the job's.
     Link        link;        // Numbers of messages.
     int64_t     kept;        // Bytes that the arena may keep, which are not the account's.
     pthread_t   asker;       // Waits for SIGTERM.
@@ -191,6 +192,9 @@ bool fills_open(Serve *s, const Welcome *welcome);
 // Opens the breakers that the stage fills, once it is open.
 bool fills_open_stage(Serve *s, StageRun *run);
 void fills_close_stage(Serve *s, uint32_t stage);
+// From now on right rows that nobody looks up are not kept. The lock is held. False: it is no
+// filter of this job, or there is no memory.
+bool fills_take_filter(Serve *s, Unpack *from);
 void fills_close(Serve *s);
 // Before a task runs: it has a lane, if it needs one. False: *trouble.
 bool fills_take_lane(Serve *s, Served *task, Trouble *trouble);

@@ -92,12 +92,13 @@ static KeyFilter *build(const Filling *all) {
     for (uint32_t t = 0; t < all->threads; t++) count += all->hashes[t].count;
     int64_t words = (count * KEY_BITS + FILTER_WORD - 1) / FILTER_WORD + 1;
     KeyFilter *made = calloc(1, sizeof *made);
-    uint64_t *bits = made ? sb_memory_pages(all->memory, hash_bytes(words)) : nullptr;
+    uint64_t *bits = made ? sb_memory_pages_shared(all->memory, hash_bytes(words)) : nullptr;
     if (!bits) {
         free(made);
         return nullptr;
     }
     *made = (KeyFilter){{bits, (uint64_t)words}, all->memory};
+    if (sb_memory_shares(all->memory)) memset(bits, 0, (size_t)hash_bytes(words));
     for (uint32_t t = 0; t < all->threads; t++)
         for (int64_t i = 0; i < all->hashes[t].count; i++) {
             uint64_t hash = all->hashes[t].items[i];
@@ -120,7 +121,7 @@ KeyFilter *key_filter_open(const KeyFilterSetup *what, SbParallel *parallel) {
 
 void key_filter_close(KeyFilter *filter) {
     if (!filter) return;
-    sb_memory_free(filter->memory, (void *)filter->filter.words,
-                   hash_bytes((int64_t)filter->filter.count));
+    sb_memory_free_shared(filter->memory, (void *)filter->filter.words,
+                          hash_bytes((int64_t)filter->filter.count));
     free(filter);
 }

@@ -83,6 +83,22 @@ bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *is) {
     return !from->bad;
 }
 
+// ---- which right rows are kept ------------------------------------------------------------------
+
+void wire_put_filter(Text *text, uint32_t breaker, const SbKeyFilter *filter) {
+    pack_number(text, breaker);
+    pack_number(text, (int64_t)(uintptr_t)filter->words);
+    pack_number(text, (int64_t)filter->count);
+}
+
+bool wire_get_filter(Unpack *from, const SbJob *what, uint32_t *breaker, SbKeyFilter *filter) {
+    *breaker = (uint32_t)unpack_number(from);
+    filter->words = (const uint64_t *)(uintptr_t)unpack_number(from);
+    filter->count = (uint64_t)unpack_number(from);
+    return !from->bad && *breaker < what->breaker_count && filter->words && filter->count > 0 &&
+           what->breakers[*breaker].kind == SB_BREAK_JOIN;
+}
+
 // ---- where units begin --------------------------------------------------------------------------
 
 #define CHAIN_FIELDS(NUMBER) NUMBER(stage) NUMBER(ordinal) NUMBER(start.begin) NUMBER(start.lines)

@@ -59,6 +59,13 @@ bool wire_peek_ask(Unpack from, uint32_t *task, uint32_t *stage);
 // `quota` has room for the terminals of the stage. False: these bytes are no such message.
 bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *ask);
 
+// ---- which right rows are kept ------------------------------------------------------------------
+
+// A filter in the arena of the coordinator.
+void wire_put_filter(Text *text, uint32_t breaker, const SbKeyFilter *filter);
+// False: these bytes are no such message of the job.
+bool wire_get_filter(Unpack *from, const SbJob *what, uint32_t *breaker, SbKeyFilter *filter);
+
 // ---- where units begin --------------------------------------------------------------------------
 
 typedef struct WireChain {
