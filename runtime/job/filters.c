@@ -19,7 +19,7 @@ static int64_t file_bytes(const Source *source) {
 
 // About how many bytes come into the stage. -1: who knows.
 static int64_t bytes_in(const StageRun *run) {
-    if (!stage_is_open(run) || !run->setup.source) return -1;
+    if (!stage_is_open(run) || sb_reads_edge(run->job->ask.what, run->stage)) return -1;
     if (run->stage->input == SB_INPUT_TEXT || run->stage->input == SB_INPUT_FILES)
         return file_bytes(run->setup.files);
     int64_t row = run->stage->row_bytes > NUMBER_BYTES ? run->stage->row_bytes : NUMBER_BYTES;
