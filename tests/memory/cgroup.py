@@ -45,6 +45,11 @@ class Cgroup:
         enter = f'echo $$ >"{self.folder}/cgroup.procs" && exec "$@"'
         return subprocess.run(["sh", "-c", enter, "sh", *map(str, command)], **options)
 
+    def killed(self):
+        """Processes that the system has killed for their memory."""
+        events = (self.folder / ("memory.oom_control" if self.first else "memory.events")).read_text()
+        return sum(int(line.split()[1]) for line in events.splitlines() if line.startswith("oom_kill "))
+
 
 def why_not():
     """None, or why no cgroup can be made here."""

@@ -4,7 +4,8 @@
 usage: tests/memory/run.py [--all] [--times=N] [--table=FILE] [--duckdb] [CASE...]
 
 Every case, or this submission's share of them (tests/share.py), runs with its minimum, as --plan shows it; `limit` runs
-with twice that, too. With --all every case runs with twice that and its full speed. Its rows take N times the memory (2
+with twice that, too. Of cases whose name ends in _workers the coordinator and two workers are in the cgroup together, and none
+of them is killed. With --all every case runs with twice that and its full speed. Its rows take N times the memory (2
 unless it is said, of a few cases 10 or 20; 20 for the table). Without the right to make a cgroup all is skipped. With
 --duckdb DuckDB does the same work beside the job, with that much as its memory_limit (peer.py, the peers of
 tests/bench/run.sh --install): outside of the cgroup, as its process takes more than its limit.
@@ -122,6 +123,8 @@ read csv("-") as { a: i64, text: str } | where len(text) > 0 | write csv("out.cs
 """),
 }
 LONG_ROW = 10 * MIB
+WORKERS = {f"{name}_workers": name for name in ("stream", "sort", "groups", "join")}  # The same with two workers.
+CASES |= {name: CASES[alone] for name, alone in WORKERS.items()}
 
 FOREIGN = """
 #include <stdint.h>
@@ -140,9 +143,9 @@ int64_t copied(int64_t x) {
 """
 
 
-def sizes(job):
+def sizes(job, options):
     """Minimum and full speed in bytes."""
-    shown = subprocess.run([job, "--plan", "--threads=2"], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run([job, "--plan", *options], capture_output=True, text=True, check=True).stdout
     least, full = re.search(r"^--memory +([\d.]+) MiB +([\d.]+) MiB$", shown, re.M).groups()
     return [int(float(least) * MIB), int(float(full) * MIB)]
 
@@ -175,6 +178,7 @@ class Case:
         self.row_bytes, text = CASES[name]
         self.rows = "param rows" in text
         self.input = None if self.rows else re.search(r'csv\("([^"]*)"\) as', text)[1]
+        self.processes = ["--threads=2", *["--workers=2"] * (name in WORKERS)]
         self.has_peer = peers and name in peer.QUERIES
         if self.has_peer:
             text = peer.replace_calls(text, "hash")
@@ -184,7 +188,7 @@ class Case:
         self.job = self.folder / "job"
 
     def memories(self):
-        least, full = sizes(self.job)
+        least, full = sizes(self.job, self.processes)
         if self.input:
             least, full = least + row_times(self.job) * LONG_ROW, full + row_times(self.job) * LONG_ROW
         return {"minimum": least, "twice": 2 * least, "full speed": max(full, least)}
@@ -230,8 +234,9 @@ class Case:
         (self.folder / "out.csv").unlink()
         began = time.monotonic()
         with cgroup.Cgroup(memory) as group:
-            done = group.run([self.job, *options, f"--memory={memory}", "--threads=2", "--stats=json"],
+            done = group.run([self.job, *options, f"--memory={memory}", *self.processes, "--stats=json"],
                              cwd=self.folder, stdin=self.stdin(), capture_output=True, text=True, timeout=SECONDS)
+            killed = group.killed()
         result = {"case": self.name, "memory": memory, "name": name, "seconds": time.monotonic() - began,
                   "unlimited": unlimited, "wrong": None}
         if done.returncode != 0:
@@ -240,6 +245,9 @@ class Case:
             return result
         figures = json.loads(done.stderr.splitlines()[-1])
         result |= {key: figures[key] for key in ("spilled", "spilled_on_disk", "memory_peak", "tasks_fit", "tasks_most")}
+        losses = sum(worker["losses"] for worker in figures.get("workers", []))
+        if killed or losses:
+            result["wrong"] = f"the system killed {killed} processes, and {losses} workers were lost"
         if digest(self.folder / "out.csv") != wanted:
             result["wrong"] = "other bytes"
         if self.has_peer:
