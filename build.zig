@@ -55,6 +55,7 @@ const suites: []const []const u8 = &.{
     "tests/debug_test.sh",
     "tests/explain_test.sh",
     "tests/differential/formatting.py",
+    "tests/bench/workers/run.py --check",
     "tests/suites_test.py",
     "tests/cases_test.py",
     "tests/words_test.py",

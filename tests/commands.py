@@ -160,6 +160,7 @@ _FORMS = {
     "tests/suites_test.py NAME": "tests/suites_test.py good",
     # Measurements.
     "tests/bench/workers/run.py joined": "tests/bench/workers/run.py --rounds 1 joined",
+    "tests/bench/workers/run.py --check": BY_TESTS,
     "tests/bench/workers/run.py --write": "tests/bench/workers/run.py --rounds 1 start",
     "tests/bench/workers/run.py --ray PYTHON --write": "tests/bench/workers/run.py --rounds 1 start",
     "tests/bench/python/run.py --write": "python3 tests/bench/python/run.py --help",

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""run.py [--write] [--rounds N] [--scale X] [--ray PYTHON] [ROW ...]: what worker processes cost, and what a loss costs.
+"""run.py [--write] [--check] [--rounds N] [--scale X] [--ray PYTHON] [ROW ...]: what worker processes cost, and what a loss costs.
 
 Rows: throughput, partition, joined, streaming, start, idle, fresh, kill, coordinator, ray. `throughput` runs rows of tests/bench, on X times
 their data (1), and a group of many keys. `ray` runs Ray Data's kill test with that Python, which has `ray[data]`
-(python3 -m venv ray && ray/bin/pip install "ray[data]==2.60.0"). --write puts the table into RESULTS.md."""
+(python3 -m venv ray && ray/bin/pip install "ray[data]==2.60.0"). --write puts the table into RESULTS.md; rows that did not run stay as they are. Work that is held has a bound: no schedule of its slots
+beats it. A time under its bound ends the run. --check tries that on small jobs."""
 import argparse
 import os
 import pathlib
 import platform
+import re
 import signal
 import statistics
 import subprocess
@@ -25,8 +27,21 @@ DATA = ROOT / "build/bench/data"
 KEYS = 5_000_000
 SBC = os.environ.get("SBC", str(ROOT / "zig-out/bin/sbc"))
 STREAMING = HERE.parent / "streaming"
+RESULTS = HERE / "RESULTS.md"
 LOADS, LOAD, INFER, SLOTS, ACCELERATORS, WORKERS = 104, 0.4, 0.1, 8, 4, 4
 MIB = 1 << 20
+# Seconds of held work by all slots that have it, and what is held after the last of it.
+BOUNDS = {"M1": 160 * 500 * 0.0015 / 8, "M2, 4 MB": 8192 * 0.01 / 8 + 4 * 0.01, "kill": LOADS * LOAD / SLOTS + INFER}
+
+
+class UnderBound(Exception):
+    """A time that no schedule can take: more slots worked than there are, or work was held for too short."""
+
+
+def hold_to(what, bound, *times):
+    for seconds in times:
+        if seconds < bound:
+            raise UnderBound(f"{what}: {seconds:.2f} s is under the bound of {bound:.2f} s")
 
 
 def children(pid):
@@ -170,6 +185,7 @@ class Bench:
         }
         for name, (source, options) in sized.items():
             pairs = [(self.seconds(source, *options), self.seconds(source, *options, "--workers=2")) for _ in range(self.rounds)]
+            hold_to(name, BOUNDS[name], *(seconds for pair in pairs for seconds in pair))
             ratio = min(pair[1] for pair in pairs) / min(pair[0] for pair in pairs)
             self.add(f"{name}: two workers beside threads ({min(p[0] for p in pairs):.2f} s)", ratio, "times", "<= 1.02", ratio <= 1.02)
 
@@ -223,6 +239,21 @@ class Bench:
     def content(self):
         return (self.folder / "out.csv").read_bytes()
 
+    def check(self):
+        """Slots of workers are as many as a job has, and one too many would be found out."""
+        slots, loads, load = 4, 16, 0.1
+        options = (HERE / "kill.sbd", f"--threads={slots}", f"--resource=accel={slots}", f"--loads={loads}", "--load=100ms", "--infer=0s")
+        self.job(options[0])
+        times = [self.seconds(*options, f"--workers={workers}") for workers in (1, 2, 4)]
+        bound = loads * load / slots
+        hold_to("check", bound, *times)
+        try:
+            hold_to("check", bound, *times, bound * slots / (slots + 1))
+        except UnderBound:
+            print("1 passed, 0 failed")
+            return
+        sys.exit("FAIL a time under its bound is not found out")
+
     def kill(self):
         whole = self.least(*self.kill_options())
         want, times = self.content(), []
@@ -234,6 +265,7 @@ class Bench:
             self.end(process)
             times.append(time.monotonic() - begin)
             assert self.content() == want
+        hold_to("kill", BOUNDS["kill"], whole, *times)
         extra, bound = min(times) - whole, (SLOTS // WORKERS * LOAD + INFER) / SLOTS + 0.05 * whole
         self.add(f"kill -9 one of {WORKERS} workers half-way: beside {whole:.2f} s", extra, "s", f"<= {bound:.2f} s", extra <= bound)
 
@@ -255,6 +287,7 @@ class Bench:
             self.end(self.start(*options))
             times.append(time.monotonic() - begin)
             assert self.content() == want
+        hold_to("kill the coordinator", BOUNDS["kill"], whole, *times)
         extra = min(times) - whole
         self.add(f"kill -9 the coordinator half-way, --resume: beside {whole:.2f} s", extra, "s", "<= 1 s", extra <= 1)
 
@@ -277,16 +310,30 @@ ROWS = {"throughput": Bench.throughput, "partition": Bench.partition, "joined": 
         "fresh": Bench.fresh, "kill": Bench.kill, "coordinator": Bench.coordinator, "ray": Bench.ray_data}
 
 
+def row_of(line):
+    """What a line of the table is about, whatever its figures."""
+    return re.sub(r"[\d.]+", "", line.split("|")[1])
+
+
+def merged(lines, at):
+    """The lines of RESULTS.md, with these in place of theirs."""
+    old = [line for line in RESULTS.read_text().splitlines() if line.startswith("| ") and not line.startswith("| what")] if RESULTS.exists() else []
+    new = {row_of(line): f"{line} {at} |" for line in lines}
+    kept = [new.pop(row_of(line), line) for line in old]
+    return kept + list(new.values())
+
+
 def page(lines, load):
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     cpus = os.cpu_count()
     return "\n".join([
         "# Worker processes", "",
         "Written by `tests/bench/workers/run.py --write`. Least of several rounds, unless a row says otherwise. Work is held until a "
-        "deadline, so that slots do not need cpus.", "",
-        f"Measured at {commit} on {cpus} cpus ({platform.machine()}). The load of the machine was {load[0]:.1f} before and "
-        f"{load[1]:.1f} after: {'other programs ran beside it' if max(load) > cpus else 'nothing else ran'}.", "",
-        "| what | figure | target | |", "|---|---:|---|---|", *lines, "",
+        "deadline, so that slots do not need cpus. No time of held work is under its bound, the work by all of its slots: "
+        f"{BOUNDS['M1']:.2f} s of M1, {BOUNDS['M2, 4 MB']:.2f} s of M2, {BOUNDS['kill']:.2f} s of the kill test.", "",
+        f"Measured on {cpus} cpus ({platform.machine()}), at the commit of the row, with that load of the machine before and after. "
+        f"Where it is above {cpus}, other programs ran beside it.", "",
+        "| what | figure | target | | at | load |", "|---|---:|---|---|---|---|", *merged(lines, f"{commit} | {load[0]:.1f}, {load[1]:.1f}"), "",
         f"The kill test: {LOADS} loads of {LOAD} s on {SLOTS} slots, then {INFER} s on {ACCELERATORS} accelerators each. The bound of "
         "a kill is the unfinished work of the worker by all slots, and 5 %.", ""])
 
@@ -298,6 +345,7 @@ def main():
     parser.add_argument("--scale", type=float, default=1, help="of the data of the row `throughput`")
     parser.add_argument("--ray", help="a Python that has ray[data]")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     unknown = [name for name in options.rows if name not in ROWS]
     if unknown:
@@ -305,10 +353,13 @@ def main():
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="sbc-workers-") as folder:
         bench = Bench(pathlib.Path(folder), options.rounds, options.ray, options.scale)
-        for name in options.rows or ROWS:
-            ROWS[name](bench)
+        try:
+            for row in [Bench.check] if options.check else [ROWS[name] for name in options.rows or ROWS]:
+                row(bench)
+        except UnderBound as wrong:
+            sys.exit(f"FAIL {wrong}")
     if options.write:
-        (HERE / "RESULTS.md").write_text(page(bench.lines, (before, os.getloadavg()[0])))
+        RESULTS.write_text(page(bench.lines, (before, os.getloadavg()[0])))
 
 
 if __name__ == "__main__":
