@@ -118,13 +118,17 @@ static void compute(Sim *sim, TaskId id) {
                             .life = task->life});
 }
 
+// Rows of a root may come to a stage by several ways: each is a work of its own.
+static bool is_same_work(const Rows *a, const Rows *b) {
+    return a->item == b->item && a->root.i == b->root.i && a->row == b->row;
+}
+
 // What failed before comes again: its rows were checked then.
 static bool comes_again(Sim *sim, StageId stage, Rows *rows) {
     Rows *redo = sim->redo[stage.i];
     bool zip = stage_of(sim, stage)->kind == STAGE_ZIP;
     for (uint32_t i = 0; i < sim->redo_count[stage.i]; i++) {
-        bool same = zip ? redo[i].piece == rows->piece
-                        : redo[i].root.i == rows->root.i && redo[i].row == rows->row;
+        bool same = zip ? redo[i].piece == rows->piece : is_same_work(&redo[i], rows);
         if (!same) continue;
         *rows = redo[i];
         redo[i] = redo[--sim->redo_count[stage.i]];
