@@ -1,8 +1,10 @@
 #include "runtime/host/failpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@ enum { POINTS_MAX = 16 };
 static Point points[POINTS_MAX];
 static size_t point_count;
 static bool any_flips;  // Of whatever process.
+static uint32_t own_node;
 
 static bool is_named(const char *text, const char *name) {
     size_t len = strlen(name);
@@ -76,6 +79,7 @@ static void read_point(const char *text, uint32_t node) {
 void failpoint_open(uint32_t node) {
     const char *text = getenv("SBC_FAILPOINT");
     any_flips = text && strstr(text, "=FLIP");
+    own_node = node;
     while (text) {
         read_point(text, node);
         text = strchr(text, ',');
@@ -87,6 +91,19 @@ static bool is_at(const Point *point, const char *name) {
     return strlen(name) == point->len && memcmp(name, point->name, point->len) == 0;
 }
 
+// A line of the file that a test names: which process, and what happens to it.
+static void tell(const Point *point) {
+    const char *path = getenv("SBC_FAILPOINT_TOLD");
+    char line[80];
+    if (!path) return;
+    int len = snprintf(line, sizeof line, "%u/%.*s\n", own_node, (int)strcspn(point->name, ":,"),
+                       point->name);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return;
+    (void)!write(fd, line, len < (int)sizeof line ? (size_t)len : sizeof line - 1);
+    close(fd);
+}
+
 // It happens once.
 static bool is_due(Point *point) {
     return atomic_fetch_add(&point->seen, 1) + 1 == point->count + point->after;
@@ -95,7 +112,10 @@ static bool is_due(Point *point) {
 bool failpoint_flips(const char *name) {
     bool flips = false;
     for (size_t i = 0; i < point_count; i++)
-        if (points[i].flips && is_at(&points[i], name)) flips |= is_due(&points[i]);
+        if (points[i].flips && is_at(&points[i], name) && is_due(&points[i])) {
+            tell(&points[i]);
+            flips = true;
+        }
     return flips;
 }
 
@@ -106,6 +126,7 @@ void failpoint(const char *name) {
     for (size_t i = 0; i < point_count; i++) {
         Point *point = &points[i];
         if (point->error || point->flips || !is_at(point, name) || !is_due(point)) continue;
+        tell(point);
         if (point->signal) kill(getpid(), point->signal);
         else usleep(WAIT_MICROS);
     }
@@ -118,6 +139,7 @@ bool failpoint_fails(const char *name) {
         if (!point->error || !is_at(point, name)) continue;
         long seen = atomic_fetch_add(&point->seen, 1);
         if (seen < point->after || seen >= point->after + point->count) continue;
+        tell(point);
         errno = point->error;
         return true;
     }

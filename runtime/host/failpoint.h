@@ -12,6 +12,8 @@
 //   ...+K           K times more go well before
 //   NODE/...        it happens in the worker of that number alone; 0 is the job itself
 //
+// Each that happens is told in the file that SBC_FAILPOINT_TOLD names: a line "NODE/NAME=...".
+//
 // Several of them have commas between them. The names are listed in tests/README.md. Without the
 // variable a failpoint is one comparison.
 #ifndef SBC_RUNTIME_FAILPOINT_H

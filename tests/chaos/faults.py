@@ -12,8 +12,63 @@ DISK_POINTS = ("source-read", "header-read", "source-open", "stream-read", "outp
                "spill-read")
 HARMED_ROWS = ("rows-made", "rows-held", "rows-listed", "bytes-made")
 WRITES = ("output-create", "output-write", "spill-write")
-SILENCE = "--worker-timeout=400ms"  # Of a worker that is lost then.
+SILENCE_SECONDS = 0.4  # Of a worker that is lost then.
+SILENCE = f"--worker-timeout={round(1000 * SILENCE_SECONDS)}ms"
 KILLED, ENDED, UNREAD, INTERRUPTED = -signal.SIGKILL, 3, 1, 130
+
+
+# What has to befall some job of the short run: how a job of a seed comes to meet it. `points` and `outside` name a line of the
+# tables below, `network` is one that workers join over, `harm` the foreign code that does it.
+FAULTS = {
+    "a worker killed": ("outside", "kills_one"),
+    "several workers killed": ("outside", "kills_several"),
+    "all workers killed": ("outside", "kills_all"),
+    "a worker killed at a failpoint": ("points", "killed workers"),
+    "a worker crashed": ("points", "crashed workers"),
+    "a worker stopped until it is lost": ("points", "stopped workers"),
+    "a worker woken when it is lost": ("outside", "stops"),
+    "all of the job stopped": ("outside", "sleeps"),
+    "the job killed": ("outside", "murders"),
+    "the job killed at a failpoint": ("points", "killed job"),
+    "the job asked to end": ("points", "ended job"),
+    "a socket cut": ("points", "cut sockets"),
+    "a network cut": ("network", "cut"),
+    "a network open on one side": ("network", "deaf"),
+    "a full disk": ("points", "full disk"),
+    "errors of reading": ("points", "read errors"),
+    "errors of writing": ("points", "read errors"),
+    "a disk that stays broken": ("points", "broken disk"),
+    "a slow disk": ("points", "slow disk"),
+    "corrupt rows": ("points", "corrupt rows"),
+    "a process killed for memory": ("harm", "leaks"),
+    "code in C that crashes": ("harm", "crashes"),
+    "code in C that hangs": ("harm", "hangs"),
+    "a process of Python killed": ("outside", "pythons"),
+}
+READS = ("source-read", "header-read", "source-open", "stream-read", "spill-read")
+
+
+def met_at(told, code):
+    """The faults of the lines that failpoints have told, and of how the job ended."""
+    lines, met = set(told.splitlines()), set()
+    for line in lines:
+        node, _, point = line.partition("/")
+        name, _, what = point.partition("=")
+        if not what:
+            met.add("a worker killed at a failpoint" if node != "0" else "the job killed at a failpoint")
+        elif what in MET_BY:
+            met.add(MET_BY[what])
+        elif name.startswith("link-"):
+            met.add("a socket cut")
+        else:
+            met.add("errors of reading" if name in READS else "errors of writing")
+    if code in (ENDED, UNREAD) and any(line.endswith("=EIO") and "/link-" not in line for line in lines):
+        met.add("a disk that stays broken")
+    return met
+
+
+MET_BY = {"SIGTERM": "the job asked to end", "STOP": "a worker stopped until it is lost", "SIGSEGV": "a worker crashed", "FLIP": "corrupt rows",
+          "WAIT": "a slow disk", "ENOSPC": "a full disk"}
 
 
 class Life:
@@ -138,6 +193,13 @@ def may_die(pid, job):
         return False
 
 
+def is_python(pid):
+    try:
+        return name_of(pid).startswith("python")
+    except OSError:
+        return False
+
+
 def send(pid, number):
     if pid <= 0:
         raise ValueError("no process, but a group")
@@ -152,6 +214,7 @@ class Outside(threading.Thread):
 
     def __init__(self, pid, kind, seed):
         super().__init__(daemon=True)
+        self.met = []  # Names of FAULTS.
         self.pid, self.kind, self.draw = pid, kind, random.Random(seed)
         self.over = threading.Event()
 
@@ -161,15 +224,30 @@ class Outside(threading.Thread):
 
     def kills(self, workers):
         """One, several or all of the workers die at once."""
-        for pid in self.draw.sample(workers, self.draw.randint(min(1, len(workers)), len(workers))):
+        getattr(self, self.draw.choice(["kills_one", "kills_several", "kills_all"]))(workers)
+
+    def kills_one(self, workers):
+        self.kill(workers, 1, "a worker killed")
+
+    def kills_several(self, workers):
+        self.kill(workers, len(workers) - 1 if len(workers) > 2 else 0, "several workers killed")
+
+    def kills_all(self, workers):
+        self.kill(workers, len(workers), "all workers killed")
+
+    def kill(self, workers, count, name):
+        for pid in self.draw.sample(workers, min(count, len(workers))):
             send(pid, signal.SIGKILL)
+            self.met.append(name)
         self.over.wait(0.05)
 
     def stops(self, workers):
         """A worker stands still, and wakes before it is lost or after."""
         for pid in workers[:1]:
             send(pid, signal.SIGSTOP)
-            self.over.wait(self.draw.choice([0.1, 0.2, 0.3, 0.6]))
+            seconds = self.draw.choice([0.1, 0.2, 0.3, 0.6])
+            if not self.over.wait(seconds) and seconds > SILENCE_SECONDS:
+                self.met.append("a worker woken when it is lost")
             send(pid, signal.SIGCONT)
 
     def sleeps(self, _):
@@ -177,6 +255,7 @@ class Outside(threading.Thread):
         pids = [self.pid] if self.draw.random() < 0.5 else [self.pid, *children(self.pid)]
         for pid in pids:
             send(pid, signal.SIGSTOP)
+        self.met.append("all of the job stopped")
         self.over.wait(self.draw.choice([0.1, 0.6]))
         for pid in pids:
             send(pid, signal.SIGCONT)
@@ -185,9 +264,19 @@ class Outside(threading.Thread):
         """The job itself dies; its workers with it."""
         self.over.wait(self.draw.choice([0, 0.05, 0.2]))
         send(self.pid, signal.SIGKILL)
+        self.met.append("the job killed")
+
+    def pythons(self, workers):
+        """A process of Python dies, once: a row that ends two of them is rejected."""
+        pids = [pid for worker in workers for pid in children(worker) if is_python(pid)]
+        if not pids or self.met:
+            return
+        self.over.wait(self.draw.choice([0, 0.05, 0.2]))
+        send(self.draw.choice(pids), signal.SIGKILL)
+        self.met.append("a process of Python killed")
 
 
-OUTSIDE = {"kills": (), "stops": (), "sleeps": (), "murders": (KILLED,)}
+OUTSIDE = {"kills": (), "kills_one": (), "kills_several": (), "kills_all": (), "stops": (), "sleeps": (), "murders": (KILLED,), "pythons": ()}
 
 
 def end_quietly(outside):

@@ -18,7 +18,8 @@ DEAF = 1.5    # Seconds that a connection is open on one side only: longer than 
 class Link:
     """One connection: what befalls it, and both of its sides."""
 
-    def __init__(self, draw, near, far):
+    def __init__(self, draw, near, far, met):
+        self.met = met  # Names of faults.FAULTS, of all links.
         self.peers = {near: far, far: near}
         self.delay = draw.choice([0, 0, 0.0005, 0.003, 0.02])
         self.stalls = draw.choice([0, 0, 0.02])             # Of how many chunks one stalls.
@@ -36,9 +37,11 @@ class Link:
         """Bytes that have come from a side. False: the link is cut."""
         self.seen += len(data)
         if self.cut_after is not None and self.seen > self.cut_after:
+            self.met.append("a network cut")
             return False
         if self.deaf_after is not None and self.seen > self.deaf_after and self.deaf_until is None:
             self.deaf_until = time.monotonic() + DEAF
+            self.met.append("a network open on one side")
         if self.deaf_until and side is self.deaf_side:
             return True
         stall = STALL if draw.random() < self.stalls else 0
@@ -59,6 +62,7 @@ class Network(threading.Thread):
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.server, selectors.EVENT_READ, None)
         self.links = []
+        self.met = []
         self.over = threading.Event()
 
     def run(self):
@@ -79,7 +83,7 @@ class Network(threading.Thread):
         except OSError:
             near.close()
             return
-        link = Link(self.draw, near, far)
+        link = Link(self.draw, near, far, self.met)
         self.links.append(link)
         for side in link.peers:
             side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -129,6 +133,9 @@ class Joiners(threading.Thread):
         self.count, self.draw = count, random.Random(seed)
         self.over = threading.Event()
         self.network = None
+
+    def met(self):
+        return self.network.met if self.network else []
 
     def target(self):
         """The job's port, once it has said which."""

@@ -118,14 +118,16 @@ def of_bench(draw):
     return Program(f"bench {row.pipeline}", row.pipeline + ".sbd", files, arguments)
 
 
-def of_foreign(draw):
-    """Code in C that crashes or leaks in workers, once and then no more; or crashes and hangs at the same rows."""
-    path = draw.choice(sorted(OWN.glob("*.sbd")))
-    files = {"p.sbd": path.read_bytes(), "foreign.c": (OWN / "foreign.c").read_bytes()}
+def of_foreign(draw, name=None):
+    """Code in C that crashes or leaks in workers, once and then no more; or crashes and hangs at the same rows. Code in Python."""
+    path = OWN / f"{name}.sbd" if name else draw.choice(sorted(OWN.glob("*.sbd")))
+    files = {"p.sbd": path.read_bytes(), "foreign.c": (OWN / "foreign.c").read_bytes(), "slow.py": (OWN / "slow.py").read_bytes()}
     files["rows.csv"] = b"id,text\n" + b"".join(b"%d,text %d of it\n" % (i, i * 7919 % 1000) for i in range(4000))
     program = Program(f"foreign {path.stem}", "p.sbd", files)
     if path.stem == "hangs":
         program.outside = ("stops", "sleeps")  # Nothing ends a call whose process always dies before.
+    if path.stem == "python":
+        program.outside = ("stops", "sleeps", "pythons", "pythons")  # As above.
     return program
 
 
@@ -135,3 +137,12 @@ KINDS = {"differential": of_differential, "stress": of_stress, "e2e": of_e2e, "e
 
 def of(draw, kind=None):
     return KINDS[kind or draw.choice(list(KINDS))](draw)
+
+
+def for_fault(draw, how, what):
+    """A program that can meet it: the one that does the harm, one that lasts, or any."""
+    if how == "harm":
+        return of_foreign(draw, what)
+    if what in ("pythons", "stops"):  # It lasts.
+        return of_foreign(draw, "python")
+    return of(draw, None if how == "points" else "stress")

@@ -2,15 +2,19 @@
 """run.py: jobs with workers that die, stand still or lose their connection, on machines that fail: what they leave must be the same
 bytes as that of a job that nothing befalls, and so must their closing table.
 
-usage: tests/chaos/run.py [--count N] [--seed N] [--kind KIND] [--keep]
+usage: tests/chaos/run.py [--count N] [--seed N] [--kind KIND] [--fault FAULT] [--keep]
 
 A seed fixes a program, its data, and the lives of its jobs: number k of seed N is that of seed N + k, so `--count 1 --seed N+k` runs
 it alone. Each seed has five jobs: one on which calls of the disk fail or wait, one whose workers meet failpoints, one that is
 disturbed from outside, one whose workers join over a network that delays, stalls and cuts, and one with --resume, which dies in
 some of its lives and goes on with other numbers of workers.
---kind takes programs of one kind only: see programs.py.
+--kind takes programs of one kind only: see programs.py. --fault runs one job a seed, which may meet that fault of faults.py.
+
+The last lines say what befell the jobs, and how often. After ten seeds and more each fault that befell none has jobs of its own,
+until one meets it; if none does, a test has failed.
 """
 import argparse
+import collections
 import os
 import pathlib
 import random
@@ -35,6 +39,7 @@ CRASH = re.compile(rb"^error\[SB8026\].*?^  = fix: .*?\n|^warning\[SB8026\][^\n]
 NOTES = re.compile(rb"^(resume: .*|time .*|workers join at .*|worker [0-9]+ has (joined|left).*|warning\[SB8(040|063|07[0-9]|090|11[2-6])\].*|  = fix: .*)\n", re.M)
 WORKERS = (1, 2, 2, 3)
 GROUP_BYTES = 256 << 20
+SEEDS, TRIES = 10, 40  # What no job of so many seeds meets has jobs of its own, until one does.
 HARM = {"foreign leaks": "cgroup", "foreign crashes": "marks"}
 
 
@@ -62,10 +67,11 @@ class Left:
 class Trial:
     """A program of a seed, and its jobs."""
 
-    def __init__(self, seed, kind, work):
-        self.draw = random.Random(f"chaos {seed}")
-        self.seed, self.work = seed, work
-        self.program = programs.of(self.draw, kind)
+    def __init__(self, seed, kind, work, fault=None):
+        self.draw = random.Random(f"chaos {seed}" + f" {fault}" * bool(fault))
+        self.seed, self.work, self.fault = seed, work, fault
+        self.program = programs.for_fault(self.draw, *faults.FAULTS[fault]) if fault else programs.of(self.draw, kind)
+        self.met = collections.Counter()  # In how many lives each fault happened.
         self.job = work / "job"
 
     def compile(self):
@@ -81,7 +87,9 @@ class Trial:
     def run_life(self, life, folder, marks):
         """(exit code, standard output, messages) of a life; text instead of a code: it did not end."""
         command = [str(self.job), "--progress=none", *life.options, *self.program.arguments]
-        environment = {**os.environ, **life.variables(), **({"SBC_CHAOS_MARK": str(marks)} if marks else {})}
+        told = self.work / "told"
+        told.write_bytes(b"")
+        environment = {**os.environ, **life.variables(), "SBC_FAILPOINT_TOLD": str(told), **({"SBC_CHAOS_MARK": str(marks)} if marks else {})}
         group = cgroup.Cgroup(life.limit) if life.limit else None
         if group:
             group.__enter__()
@@ -95,6 +103,7 @@ class Trial:
         if outside:
             outside.start()
         joiners = self.joiners(life, folder, environment, said)
+        met = set()
         try:
             out, _ = process.communicate(timeout=SECONDS_MAX)
             return process.returncode, out, said.read_bytes()
@@ -106,11 +115,15 @@ class Trial:
         finally:
             if joiners:
                 joiners.close()
+                met.update(joiners.met())
             if outside:
                 faults.end_quietly(outside)
+                met.update(outside.met)
             if group:
+                met.update(["a process killed for memory"] * (group.killed() > 0))
                 faults.wait_until(lambda: not (group.folder / "cgroup.procs").read_text(), 2)
                 group.__exit__()
+            self.met.update(met | faults.met_at(told.read_text(), process.returncode))
 
     def joiners(self, life, folder, environment, said):
         if not life.joined:
@@ -172,7 +185,7 @@ class Trial:
         more = [f"--workers={workers}", "--worker-restarts=1000", faults.SILENCE] if workers else []
         return [f"--threads={draw.choice([1, 2, 4])}", f"--partition={partition}", "--overwrite", *more]
 
-    def met(self, names, workers):
+    def met_by(self, names, workers):
         """A life that meets what is called so."""
         points, ends = [], {0}
         for name in names:
@@ -191,10 +204,10 @@ class Trial:
         """(name, lives) of each."""
         draw = self.draw
         workers = draw.choice(WORKERS)
-        yield "disk", [self.met([draw.choice(["read errors", "slow disk"])], workers)]
-        yield "workers", [self.met([draw.choice(["killed workers", "stopped workers", "cut sockets", "crashed workers"]),
+        yield "disk", [self.met_by([draw.choice(["read errors", "slow disk"])], workers)]
+        yield "workers", [self.met_by([draw.choice(["killed workers", "stopped workers", "cut sockets", "crashed workers"]),
                                     draw.choice(["killed workers", "slow disk", "read errors"])], max(workers, 2))]
-        yield "corrupt", [self.met(["corrupt rows", draw.choice(["corrupt rows", "killed workers", "cut sockets"])], max(workers, 2))]
+        yield "corrupt", [self.met_by(["corrupt rows", draw.choice(["corrupt rows", "killed workers", "cut sockets"])], max(workers, 2))]
         yield "outside", [faults.Life(self.options(workers), outside=draw.choice(self.program.outside))]
         yield "joined", [self.listening(draw.choice([1, 2]), draw.choice([0, 0, 1]))]
         lives = []
@@ -203,13 +216,28 @@ class Trial:
             if draw.random() < 0.3:
                 life = faults.Life(self.options(workers), ends=(0, *faults.OUTSIDE["murders"]), outside="murders")
             else:
-                life = self.met([draw.choice(["killed job", "killed job", "ended job", "broken disk", "full disk"]),
+                life = self.met_by([draw.choice(["killed job", "killed job", "ended job", "broken disk", "full disk"]),
                                  draw.choice(["killed workers", "cut sockets", "slow disk"])], workers)
             lives.append(life)
-        lives.append(self.met(["killed workers"], draw.choice((*WORKERS, 0))))
+        lives.append(self.met_by(["killed workers"], draw.choice((*WORKERS, 0))))
         for life in lives:
             life.options.append("--resume=journal")
         yield "resumed", lives
+
+    def meeting(self):
+        """(name, lives, does it harm) of a job that may meet the fault of this trial."""
+        how, what = faults.FAULTS[self.fault]
+        if how == "network":
+            return "joined", [self.listening(2, 0)], False
+        if how == "harm":
+            return "harmed", self.harmful(), True
+        ends = faults.OUTSIDE[what] if how == "outside" else faults.POINTS[what][1]
+        lives = [self.met_by([what], 2) if how == "points" else faults.Life(self.options(3), outside=what, ends=(0, *ends))]
+        if ends:
+            lives.append(faults.Life(self.options(2)))
+            for life in lives:
+                life.options.append("--resume=journal")
+        return how, lives, False
 
     def harmful(self):
         """Lives in which the code in C of the program does harm."""
@@ -218,12 +246,22 @@ class Trial:
             return [faults.Life([*options, "--memory=128MiB"], limit=GROUP_BYTES)]
         return [faults.Life(options)]
 
+    def harms(self, name):
+        """What foreign code did to this job."""
+        marks = self.work / (name + ".marks")
+        if self.program.name == "foreign crashes" and marks.is_dir() and any(marks.iterdir()):
+            yield "code in C that crashes"
+        if self.program.name == "foreign hangs":
+            yield "code in C that hangs"
+
     # ---- judging ----------------------------------------------------------------------------------------------
 
     def judge(self, want, name, lives, harms):
         """The complaint about one job, or None."""
         got, complaint = self.run_lives(lives, name, harms)
         words = "\n    ".join(life.words() for life in lives)
+        if harms and got:
+            self.met.update(harm for harm in self.harms(name) if harm)
         if complaint:
             return f"{name}: {complaint}\n  lives:\n    {words}"
         differs = want.differences(got) if got else []
@@ -245,6 +283,9 @@ class Trial:
         want, complaint = self.run_lives([undisturbed], "undisturbed")
         if complaint or accounting.wrong(want.said):
             return [complaint or "its closing table cannot be"]
+        if self.fault:
+            complaint = self.judge(want, *self.meeting())
+            return [complaint] if complaint else []
         jobs = list(self.jobs()) if code == 0 else list(self.jobs())[:5]
         found = [self.judge(want, name, lives, False) for name, lives in jobs]
         if self.program.name in HARM and (HARM[self.program.name] != "cgroup" or not cgroup.why_not()):
@@ -257,44 +298,78 @@ class Trial:
         return folder
 
 
-def run_seed(seed, kind, keep):
-    """(name of the program, complaints)."""
+def run_seed(seed, kind, keep, fault=None):
+    """(name of the program, complaints, what befell its jobs)."""
     work = pathlib.Path(tempfile.mkdtemp(prefix=f"sbc-chaos-{seed}-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
     os.environ["SBC_CHAOS_WORK"] = str(work.parent / f"sbc-chaos-data-{os.getpid()}")
     try:
-        trial = Trial(seed, kind, work)
+        trial = Trial(seed, kind, work, fault)
         found = trial.complaints()
         if found and keep:
             shutil.rmtree(KEPT / str(seed), ignore_errors=True)
             shutil.copytree(work, KEPT / str(seed))
-        return trial.program.name, found
+        return trial.program.name, found, trial.met
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
+class Run:
+    """Seeds, and what came of them."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.passed = self.failed = self.skipped = 0
+        self.met = collections.Counter()
+
+    def seed(self, seed, fault=None):
+        kind = None if fault else self.arguments.kind
+        name, found, met = run_seed(seed, kind, self.arguments.keep, fault)
+        self.met += met
+        self.passed += found == []
+        self.failed += bool(found)
+        self.skipped += found is None
+        if self.arguments.verbose:
+            print(f"seed {seed}: {name}" + f", {fault}" * bool(fault) + f": {dict(met)}", flush=True)
+        if found:
+            alone = f"tests/chaos/run.py --count 1 --seed {seed}" + f" --kind {kind}" * bool(kind) + f" --fault '{fault}'" * bool(fault)
+            print(f"FAIL chaos {seed}: {name}\n" + "\n".join("  " + line for text in found for line in text.split("\n")) +
+                  f"\n  alone: {alone} --keep", flush=True)
+
+    def meet_all(self):
+        """Every fault befalls some job. Returns why some cannot."""
+        no_group = cgroup.why_not()
+        skipped = {"a process killed for memory": no_group} if no_group else {}
+        for fault in [fault for fault in faults.FAULTS if fault not in skipped]:
+            for seed in range(1, TRIES + 1):
+                if self.met[fault]:
+                    break
+                self.seed(seed, fault)
+            if not self.met[fault]:
+                self.failed += 1
+                print(f"FAIL chaos: no job meets '{fault}'; alone: tests/chaos/run.py --count {TRIES} --fault '{fault}'", flush=True)
+        return skipped
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--count", type=int, default=SEEDS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kind", choices=sorted(programs.KINDS))
+    parser.add_argument("--fault", choices=list(faults.FAULTS))
     parser.add_argument("--keep", action="store_true", help=f"keep what a failed seed leaves in {KEPT}")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    passed = failed = skipped = 0
+    run = Run(arguments)
     for seed in range(arguments.seed, arguments.seed + arguments.count):
-        name, found = run_seed(seed, arguments.kind, arguments.keep)
-        passed += found == []
-        failed += bool(found)
-        skipped += found is None
-        if arguments.verbose:
-            print(f"seed {seed}: {name}", flush=True)
-        if found:
-            alone = f"tests/chaos/run.py --count 1 --seed {seed}" + (f" --kind {arguments.kind}" if arguments.kind else "")
-            print(f"FAIL chaos {seed}: {name}\n" + "\n".join("  " + line for text in found for line in text.split("\n")) +
-                  f"\n  alone: {alone} --keep", flush=True)
+        run.seed(seed, arguments.fault)
+    all_faults = arguments.count >= SEEDS and not arguments.kind and not arguments.fault
+    skipped = run.meet_all() if all_faults else {}
+    print("chaos met: " + ", ".join(f"{fault} {run.met[fault]}" for fault in faults.FAULTS if run.met[fault]))
+    for fault, why in skipped.items():
+        print(f"chaos skipped: {fault}: {why}")
     shutil.rmtree(os.environ.get("SBC_CHAOS_WORK", "/nonexistent"), ignore_errors=True)
-    print(f"chaos: {passed} passed, {failed} failed, {skipped} skipped")
-    return failed > 0
+    print(f"chaos: {run.passed} passed, {run.failed} failed, {run.skipped + len(skipped)} skipped")
+    return run.failed > 0
 
 
 if __name__ == "__main__":
