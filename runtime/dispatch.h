@@ -96,6 +96,8 @@ bool dispatch_set_files(const Dispatch *d, uint32_t set, uint32_t index, uint32_
                         uint32_t *to);
 // Does a thread beside the one that asks do anything, or is there anything for one to do?
 bool dispatch_moves(const Dispatch *d);
+// Does a thread wait for something to do?
+bool dispatch_idles(const Dispatch *d);
 
 // As engine_manage. Without the lock.
 bool dispatch_manage(Dispatch *d, const Command *command, Text *answer, Trouble *trouble);

@@ -387,6 +387,8 @@ static void finish(Dispatch *d, uint32_t thread) {
                              .count = read ? UNITS_LATER : 0, .bytes = job->ask.options.partition});
 }
 
+bool dispatch_idles(const Dispatch *d) { return d->own->waiting > d->own->called; }
+
 bool dispatch_moves(const Dispatch *d) {
     const DispatchOwn *own = d->own;
     bool any = own->busy > 1 || own->queue.count > 0 || own->quick.count > 0 ||
@@ -461,7 +463,15 @@ static bool work(Dispatch *d, uint32_t thread) {
     return flow;
 }
 
-// Until there is work, or the time that the schedule asked for.
+// When a thread has to look, though nothing happens. INT64_MAX: never.
+static int64_t wake_time(const Dispatch *d) {
+    int64_t timer = d->own->timer ? d->own->timer : INT64_MAX;
+    if (d->stop || dispatch_is_paused(d)) return timer;
+    int64_t wake = tell_wake(&d->observers);
+    return wake < timer ? wake : timer;
+}
+
+// Until there is work, or the time that the schedule or an observer asked for.
 static void wait(Dispatch *d) {
     enum : int64_t { SECOND = 1000000000 };
     if (d->own->timer && d->own->timer <= log_clock_ns()) {
@@ -470,9 +480,9 @@ static void wait(Dispatch *d) {
         return;
     }
     d->own->waiting++;
-    if (d->own->timer) {
-        int64_t timer = d->own->timer;
-        struct timespec until = {.tv_sec = timer / SECOND, .tv_nsec = timer % SECOND};
+    int64_t time = wake_time(d);
+    if (time < INT64_MAX) {
+        struct timespec until = {.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
         d->own->timer_new = false;
         pthread_cond_timedwait(&d->changed, &d->lock, &until);
     } else {

@@ -37,6 +37,15 @@
 
 // ---- adding up ----------------------------------------------------------------------------------
 
+#define LEAST0(name, doc)                                       \
+    int64_t tell_##name(const Observers *all) {                 \
+        int64_t least = INT64_MAX;                              \
+        EACH(name) {                                            \
+            int64_t own = o->calls->name(o->self);              \
+            if (own < least) least = own;                       \
+        }                                                       \
+        return least;                                           \
+    }
 #define LEAST2(name, A, a, B, b, doc)                           \
     int64_t tell_##name(const Observers *all, A a, B b) {       \
         int64_t least = INT64_MAX;                              \

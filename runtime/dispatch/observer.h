@@ -50,6 +50,7 @@ typedef struct ObserverCalls {
 #define ALL1(name, A, a, doc) bool (*name)(void *self, A a);
 #define ALL2(name, A, a, B, b, doc) bool (*name)(void *self, A a, B b);
 #define ANY1(name, A, a, doc) bool (*name)(void *self, A a);
+#define LEAST0(name, doc) int64_t (*name)(void *self);
 #define LEAST2(name, A, a, B, b, doc) int64_t (*name)(void *self, A a, B b);
 #define SUM0(name, doc) uint32_t (*name)(void *self);
 #define SUM1(name, A, a, doc) uint32_t (*name)(void *self, A a);
@@ -78,6 +79,7 @@ typedef struct Observers {
 #define ALL1(name, A, a, doc) bool tell_##name(const Observers *all, A a);
 #define ALL2(name, A, a, B, b, doc) bool tell_##name(const Observers *all, A a, B b);
 #define ANY1(name, A, a, doc) bool tell_##name(const Observers *all, A a);
+#define LEAST0(name, doc) int64_t tell_##name(const Observers *all);
 #define LEAST2(name, A, a, B, b, doc) int64_t tell_##name(const Observers *all, A a, B b);
 #define SUM0(name, doc) uint32_t tell_##name(const Observers *all);
 #define SUM1(name, A, a, doc) uint32_t tell_##name(const Observers *all, A a);

@@ -19,6 +19,9 @@ enum : int64_t {
     COMMIT_NS_LEAST = SECOND / 10,
     COMMIT_NS_MOST = SECOND / 2,
     COMMIT_BYTES = 64 << 20,
+    // Units that end together are committed together: the first waits so long for the others, if
+    // a thread is there to commit them then.
+    COMMIT_GATHER_NS = SECOND / 100,
     // Where breakers or marks of joins belong to it, all of which are written: the first one early,
     // each other after as much time as the job had worked before the last one.
     RUNS_FIRST_NS = 2 * SECOND,
@@ -46,12 +49,31 @@ static int64_t rows_pause(const CommitGroup *group) {
            : pause > COMMIT_NS_MOST ? COMMIT_NS_MOST : pause;
 }
 
+static bool has_rows_only(const CommitGroup *group) {
+    return group->breaker_count == 0 && group->table_count == 0;
+}
+
 static bool is_due(const Resume *resume, const CommitGroup *group) {
-    int64_t elapsed = log_clock_ns() - group->last_ns;
+    int64_t now = log_clock_ns(), elapsed = now - group->last_ns;
     if (resume->always || atomic_load(resume->drain)) return true;
-    if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= runs_pause(group);
+    if (!has_rows_only(group)) return elapsed >= runs_pause(group);
     int64_t bytes = group_bytes(resume->sinks, group) - group->last_bytes;
-    return elapsed >= rows_pause(group) || bytes >= COMMIT_BYTES;
+    bool in_time = group->replays ? elapsed >= rows_pause(group)
+                                  : group->due_ns > 0 && group->due_ns <= now;
+    return in_time || bytes >= COMMIT_BYTES;
+}
+
+int64_t group_due(const Resume *resume, const CommitGroup *group) {
+    bool any = false;
+    if (group->state != COMMIT_NONE || group->replays || group->ended || !has_rows_only(group))
+        return 0;
+    for (uint32_t r = 0; r < group->root_count; r++) {
+        const RootLog *root = &resume->roots[group->roots[r]];
+        any |= root->cut.units > root->committed;
+    }
+    int64_t due = group->last_ns + rows_pause(group), soon = log_clock_ns();
+    if (dispatch_idles(resume->d)) soon += COMMIT_GATHER_NS;
+    return !any ? 0 : due > soon ? due : soon;
 }
 
 // ---- targets ------------------------------------------------------------------------------------
@@ -100,6 +122,7 @@ static bool choose(Resume *resume, CommitGroup *group) {
         resume->roots[group->roots[r]].split = resume->roots[group->roots[r]].target;
     group->parity ^= group->breaker_count > 0;
     group->state = COMMIT_CHOSEN;
+    group->due_ns = 0;
     group->last_ns = log_clock_ns();
     group->last_bytes = group_bytes(resume->sinks, group);
     return true;

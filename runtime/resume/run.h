@@ -111,6 +111,7 @@ typedef struct CommitGroup {
     int64_t    last_ns;     // When the last commit was chosen, or the job began.
     int64_t    write_ns;    // What the last commit took to write.
     int64_t    last_bytes;  // What the sinks had when the last commit was chosen.
+    int64_t    due_ns;      // When a commit of rows that are done is due; 0: no such time.
 } CommitGroup;
 
 struct Resume {
@@ -231,6 +232,8 @@ bool group_taking(Resume *resume, uint32_t sink, uint32_t root, uint64_t unit, T
 // Chooses a commit if one is due, and packs it once all before its targets is done. `last`: one is
 // due in any case.
 bool group_look(Resume *resume, CommitGroup *group, bool last, Trouble *trouble);
+// When a commit of rows that are done will be due. 0: none are, or it is not for the time to say.
+int64_t group_due(const Resume *resume, const CommitGroup *group);
 // May the breaker be finished? Not while it is being committed, nor before what took long to come
 // into it is.
 bool group_may_finish(Resume *resume, uint32_t breaker, Trouble *trouble);

@@ -98,11 +98,15 @@ static void look(Resume *resume, CommitGroup *group, bool last) {
     Trouble trouble;
     trouble_clear(&trouble);
     fold_group(resume, group);
-    bool open = !resume->closed && !resume->d->stop;
+    bool open = !resume->closed && !resume->d->stop, times = open && group->due_ns == 0;
+    if (times) group->due_ns = group_due(resume, group);
     if (open && !group_look(resume, group, last, &trouble))
         dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
+    // What cannot be committed now is judged anew when more is done.
+    if (group->due_ns <= log_clock_ns()) group->due_ns = 0;
     bool asks = group->waits && !group->asked;
-    if (group->state == COMMIT_READY || asks) pthread_cond_signal(&resume->d->changed);
+    times &= group->due_ns > 0;
+    if (group->state == COMMIT_READY || asks || times) pthread_cond_signal(&resume->d->changed);
 }
 
 // Rows that were lost with a worker are made once more, of units that were done.
@@ -333,8 +337,28 @@ static void flush_groups(Resume *resume) {
             group_flush(resume, &resume->groups[g]);
 }
 
+// The earliest commit of what is done already.
+static int64_t wake(void *self) {
+    const Resume *resume = self;
+    int64_t least = INT64_MAX;
+    for (uint32_t g = 0; g < resume->group_count && !resume->closed; g++) {
+        int64_t due = resume->groups[g].due_ns;
+        if (due > 0 && due < least) least = due;
+    }
+    return least;
+}
+
+// Units that end later may take long: what is done does not wait for them.
+static void look_in_time(Resume *resume) {
+    int64_t due = wake(resume);
+    if (due == INT64_MAX || due > log_clock_ns()) return;
+    for (uint32_t g = 0; g < resume->group_count; g++)
+        if (resume->groups[g].due_ns == due) look(resume, &resume->groups[g], false);
+}
+
 static bool work_first(void *self, uint32_t thread) {
     Resume *resume = self;
+    look_in_time(resume);
     flush_groups(resume);
     CommitGroup *group = !resume->closed ? group_ready(resume) : nullptr;
     if (!group) return false;
@@ -482,8 +506,8 @@ static void prepare(void *self, StageRun *run) {
 Observer resume_observer(Job *job, Limits *limits) {
     static const ObserverCalls calls = {
         .open = open, .judged = judged, .prepare = prepare, .restore = restore, .end = end,
-        .work_first = work_first, .settle = settle, .flushed = flushed, .launched = launched,
-        .rows = rows, .lost = lost, .lane = lane,
+        .work_first = work_first, .wake = wake, .settle = settle, .flushed = flushed,
+        .launched = launched, .rows = rows, .lost = lost, .lane = lane,
         .counted = counted, .ended = ended, .counted_late = counted_late, .settled = settled,
         .handed = handed, .taking = taking, .freed = freed, .closing_stage = closing_stage,
         .uses_breaker = uses_breaker, .closing_breaker = closing_breaker,

@@ -270,24 +270,25 @@ class Bench:
         self.add(f"kill -9 one of {WORKERS} workers half-way: beside {whole:.2f} s", extra, "s", f"<= {bound:.2f} s", extra <= bound)
 
     def coordinator(self):
-        options = self.kill_options("--resume=journal")
-        whole, times = None, []
-        want = None
-        for life in range(self.rounds + 1):
+        options, wholes, times = self.kill_options("--resume=journal"), [], []
+        self.job(options[0])
+        for life in range(2 * self.rounds):
             subprocess.run(["rm", "-rf", self.folder / "journal"], check=True)
             begin = time.monotonic()
             process = self.start(*options)
-            if life == 0:
+            if life % 2 == 0:
                 self.end(process)
-                whole, want = time.monotonic() - begin, self.content()
+                wholes.append(time.monotonic() - begin)
+                want = self.content()
                 continue
-            time.sleep(whole / 2)
+            time.sleep(wholes[0] / 2)
             process.kill()
             process.communicate()
             self.end(self.start(*options))
             times.append(time.monotonic() - begin)
             assert self.content() == want
-        hold_to("kill the coordinator", BOUNDS["kill"], whole, *times)
+        whole = min(wholes)
+        hold_to("kill the coordinator", BOUNDS["kill"], *wholes, *times)
         extra = min(times) - whole
         self.add(f"kill -9 the coordinator half-way, --resume: beside {whole:.2f} s", extra, "s", "<= 1 s", extra <= 1)
 
