@@ -574,6 +574,7 @@ static bool ask(Sim *sim, TaskId id) {
         int64_t floor = sim->plan.breakers[breaker.i].floor;
         if (work->holds) {
             hold(sim, breaker, task->node, bytes < floor ? bytes : floor);
+            if (task->stopped) return false;  // By what that led to.
             continue;
         }
         task->waits = true;
@@ -684,14 +685,19 @@ static void hand_on(Sim *sim, TaskId id) {
     }
 }
 
+static void end_stopped(Sim *sim, TaskId id) {
+    SimTask *task = &sim->tasks[id.i];
+    sim_task_over(sim, task);
+    sim_tell(sim, task->node, (Report){.event = {.kind = EVENT_DONE, .task = id}});
+}
+
 static void happen_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
     uint32_t life = task->life;
     if (!task->stopped) bound_by_task(sim, id);
     if (task->life != life) return;  // Its node was lost with that.
     if (task->stopped) {
-        sim_task_over(sim, task);
-        sim_tell(sim, task->node, (Report){.event = {.kind = EVENT_DONE, .task = id}});
+        end_stopped(sim, id);
         return;
     }
     if (finds_corrupt(sim, id)) return;
@@ -702,7 +708,10 @@ static void happen_task(Sim *sim, TaskId id) {
     }
     task->computed = true;
     if (!ends && ask(sim, id)) return;
-    hand_on(sim, id);
+    if (task->stopped)
+        end_stopped(sim, id);
+    else
+        hand_on(sim, id);
 }
 
 static void happen_finished(Sim *sim, BreakerId breaker) {
