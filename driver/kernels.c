@@ -4,6 +4,7 @@
 #include "codegen/cuda/codes.h"
 #include "codegen/cuda/sass.h"
 #include "driver/commands.h"
+#include "ir/plan_cost.h"
 
 // A unit for each stage that has kernels.
 typedef struct Units {
@@ -236,6 +237,25 @@ static size_t row_bytes(const CudaColumn *columns, size_t count, bool temps) {
     return bytes;
 }
 
+// Of a row; of a kernel that brings rows together, of one of these.
+static size_t moved_bytes(const CudaKernel *kernel) {
+    size_t bytes = 0;
+    if (kernel->keeps == SB_KERNEL_COUNTS) return 1;
+    for (int temps = 0; temps < 2; temps++)
+        bytes += row_bytes(kernel->inputs, kernel->input_count, temps) +
+                 row_bytes(kernel->outputs, kernel->output_count, temps);
+    return kernel->keeps ? 2 * bytes + 1 : bytes;
+}
+
+// What takes longer, memory or arithmetic, hides the other.
+static void explain_time(TextBuf *out, const CudaKernel *kernel) {
+    double memory = cost_of_bytes(moved_bytes(kernel)), work = kernel->work_ns;
+    text_buf_format(out,
+                    "        about %.4f ns a row; the bandwidth of memory allows %.4f: %s is the "
+                    "limit\n", work > memory ? work : memory, memory,
+                    work > memory ? "arithmetic" : "memory");
+}
+
 static void explain_keeper(TextBuf *out, const CudaKernel *kernel) {
     text_buf_format(out, "    %.*s ", TEXT_ARG(kernel->name));
     if (kernel->keeps == SB_KERNEL_COUNTS)
@@ -265,6 +285,7 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKer
     const CudaProduct *product = kernel->product;
     if (kernel->keeps) {
         explain_keeper(out, kernel);
+        explain_time(out, kernel);
         explain_uses(out, kernel, tasks, count);
         return;
     }
@@ -299,6 +320,7 @@ static void explain_kernel(TextBuf *out, const CudaKernel *kernel, const CudaKer
     if (kernel->tiled)
         text_buf_format(out, "        puts lists together in shared memory, %u rows at a time\n",
                         SB_KERNEL_LANES);
+    explain_time(out, kernel);
     explain_uses(out, kernel, tasks, count);
 }
 

@@ -156,6 +156,20 @@ CostKept cost_kept(const PlanCost *cost, int64_t rows) {
     };
 }
 
+// ---- kernels ------------------------------------------------------------------------------------
+
+static double arithmetic(CostClass class, uint64_t count) {
+    return (double)count * classes[class].gpu_ns;
+}
+
+double cost_of_node(const Graph *graph, const Expr *x) {
+    return arithmetic(class_of(x), operations(graph, x));
+}
+
+double cost_of_product(uint64_t count) { return arithmetic(COST_PLAIN, count); }
+
+double cost_of_bytes(size_t bytes) { return (double)bytes / machine.memory; }
+
 // ---- both sides ---------------------------------------------------------------------------------
 
 double cost_on_cpu(const PlanCost *cost) { return cost->cpu_ns / COST_CORES; }

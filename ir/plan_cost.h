@@ -41,4 +41,10 @@ double cost_on_gpu(const PlanCost *cost);
 // Is a GPU so much faster that the estimate may be wrong?
 bool cost_pays(const PlanCost *cost);
 
+// ---- kernels of a GPU, in nanoseconds -----------------------------------------------------------
+
+double cost_of_node(const Graph *graph, const Expr *x);  // Its arithmetic, for a row.
+double cost_of_product(uint64_t operations);             // Products and sums of a matrix product.
+double cost_of_bytes(size_t bytes);                      // Of memory that is read or written.
+
 #endif

@@ -110,6 +110,7 @@ typedef struct CudaKernel {
     uint32_t    turn;          // How many such packs it loads before it computes.
     uint32_t    blocks;        // Of a launch at most, for each processor of the GPU.
     bool        tiled;         // Some outputs are put together in shared memory.
+    double      work_ns;       // Of a row: its arithmetic on a whole GPU, as ir/plan_cost.h has it.
     CudaGroups *groups;        // That it fills; null: it gives columns.
     uint32_t    filters;       // It tells which of so many filters takes a row out; 0: it does not.
     CudaProduct *product;      // Null: it is a kernel.

@@ -8,6 +8,7 @@
 // operator says which of its arguments' faults are its own.
 #include "codegen/cuda/divide.h"
 #include "codegen/cuda/render.h"
+#include "ir/plan_cost.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -445,10 +446,12 @@ CudaValue cuda_value(CudaEmit *e, uint32_t member, ExprId id) {
     const Expr *x = graph_at(e->plan->graph, id);
     CudaNode node = {.member = member, .id = id, .place = e->place.number};
     PlanProduct product;
-    if (cuda_is_product(e->plan, e->stage, id, &product))
+    bool is_product = cuda_is_product(e->plan, e->stage, id, &product);
+    if (is_product)
         node.is = cuda_at_place(e, cuda_need_product(e->maker, member, id));
     else if (graph_is_reduction(x)) node.is = cuda_reduced(e, member, id);
     else node.is = compute(e, member, x);
+    if (!is_product) e->kernel->work_ns += cost_of_node(e->plan->graph, x);
     arena_push(e->arena, e->nodes, e->node_count, e->node_cap, node);
     cuda_keep(e, &node);
     return node.is;

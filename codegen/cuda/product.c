@@ -4,6 +4,7 @@
 // What a product gives stays on the GPU. Rows that go in have zeros after their last element where
 // the library would be slow without: it loads 16 bytes at a time.
 #include "codegen/cuda/render.h"
+#include "ir/plan_cost.h"
 
 #include <string.h>
 
@@ -102,6 +103,7 @@ CudaColumn cuda_need_product(CudaMaker *maker, uint32_t member, ExprId id) {
     product->weights = weights(arena, graph, &product->of, product->k);
     product->bias = bias(arena, graph, &product->of);
     CudaKernel kernel = {.name = TEXT("product"), .shape = column.type, .width = 1, .turn = 1,
+                         .work_ns = cost_of_product(2 * product->k * type_elements(column.type)),
                          .product = product, .text = comment(arena, &from, &column, product)};
     arena_push(arena, kernel.inputs, kernel.input_count, kernel.input_cap, from);
     arena_push(arena, kernel.outputs, kernel.output_count, kernel.output_cap, column);
