@@ -10,6 +10,7 @@
 //   $FAKE_CUDA_ARCH     of what kind they are: 86 for sm_86 (90), or one for each: 75,90
 //   $FAKE_CUDA_REFUSES  the number of one that cannot be used
 //   $FAKE_CUDA_VERSION  the CUDA that it is for (13050); before 13.0 it knows no code
+//   $FAKE_CUDA_REGISTERS  how many registers a thread of each kernel takes, whatever its code says
 //   $FAKE_CUDA_FAIL=N   launch N of a process fails, and all that comes after it
 //   $FAKE_CUDA_HANG=N   launch N of a process never ends
 //   $FAKE_CUDA_ONCE     a file: where it is there, launches neither fail nor hang; the first that
@@ -18,9 +19,13 @@
 //   $FAKE_CUDA_LOG      gets a line for each launch, with the number of its GPU, and one for each
 //                       code that is loaded
 //
+// A launch that asks for more than a GPU has ends in the error of the driver (limits.h).
+//
 // cublaslt.c, which multiplies in its streams, asks for addresses and adds work.
 //
 // It proves which calls a job makes, with what sizes and in what order. It proves nothing of speed.
+#include "tests/cuda/limits.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,6 +46,14 @@ static struct { char *memory; size_t bytes; } blocks[BLOCKS_MAX];
 static size_t taken;
 static int launches, broken, used;  // The last: the GPU of the context.
 static void *kernels;
+
+enum { FUNCTIONS_MAX = 1024 };
+typedef struct Function {
+    void (*launch)(const void *, unsigned, unsigned, unsigned long long);
+    Asked  uses;
+} Function;
+static Function functions[FUNCTIONS_MAX];
+static int function_count;
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -146,7 +159,7 @@ static int load_ptx(const char *text, int here) {
     return architecture && architecture <= here ? 0 : INVALID_IMAGE;
 }
 EXPORT int cuModuleLoadData(void **module, const void *image) {
-    *module = &launches;  // A cubin, or PTX.
+    memcpy(module, &image, sizeof image);  // A cubin, or PTX.
     if (cuda_version() < 13000) return UNSUPPORTED;
     int here = architecture_of(used);
     bool is_cubin = memcmp(image, "\177ELF", 4) == 0;
@@ -155,8 +168,13 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
     char symbol[128];
     snprintf(symbol, sizeof symbol, "launch_%s", name);
-    *function = dlsym(kernels, symbol);
-    return module != &launches ? INVALID : *function ? 0 : NOT_FOUND;
+    void *found = dlsym(kernels, symbol);
+    if (!module || function_count == FUNCTIONS_MAX) return INVALID;
+    if (!found) return NOT_FOUND;
+    Function *is = &functions[function_count++];
+    memcpy(&is->launch, &found, sizeof is->launch);
+    cubin_uses(module, name, architecture_of(used), &is->uses);
+    return *function = is, 0;
 }
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -364,15 +382,20 @@ EXPORT int cuStreamSynchronize(void *stream) {
 EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared, void *stream,
                           void **arguments, void **extra) {
-    if (!function || !x || y != 1 || z != 1 || block_x < 1 || block_x > 1024 || block_y != 1 ||
-        block_z != 1 || shared || extra)
-        return INVALID;
+    const Function *is = function;
+    if (!is || extra) return INVALID;
+    Asked asked = {{x, y, z}, {block_x, block_y, block_z}, is->uses.registers,
+                   is->uses.shared + shared};
+    const char *registers = getenv("FAKE_CUDA_REGISTERS");
+    if (registers) asked.registers = strtoull(registers, NULL, 10);
+    int wrong = judge_limits(&asked);
+    if (wrong) return wrong;
     pthread_mutex_lock(&lock);
     long long rows = *(long long *)arguments[0];
     log_line("gpu %d: launch %u x %u of %lld rows", used, x, block_x, rows);
     Deed *deed = add(stream);
     if (deed) {
-        memcpy(&deed->launch, &function, sizeof deed->launch);
+        deed->launch = is->launch;
         memcpy(deed->arguments, arguments[0], sizeof deed->arguments);
         deed->blocks = x;
         deed->lanes = block_x;
@@ -407,6 +430,7 @@ EXPORT void *fake_find(uint64_t at, size_t bytes) {
 EXPORT int cuGetErrorString(int error, const char **text) {
     *text = error == MEMORY        ? "out of memory"
             : error == ILLEGAL     ? "an illegal memory access"
+            : error == LIMIT_RESOURCES ? "too many resources requested for launch"
             : error == UNSUPPORTED ? "code of an unsupported toolchain"
                                    : "an error";
     return 0;
