@@ -1,11 +1,13 @@
 """lives.py: worker processes of jobs on the driver without a GPU, and jobs that die and go on."""
 import json
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -124,54 +126,164 @@ range(200000) | derive k = i % 5, v = i * 7 - 300000 | repartition rows 1000
 """
 
 
+class LostJob:
+    """A job of LOST."""
+
+    def __init__(self, folder, nvrtc):
+        self.folder, self.env = folder, make_job_of(folder, LOST, nvrtc)
+        code, said = self.life("--device=cpu", "--threads=2")
+        if code:
+            raise Wrong(f"on the CPU: exit {code}: {said[:2000]}")
+        self.wanted = self.left(said)
+
+    def life(self, *options, disturb=None, **settings):
+        """(exit, what it says)"""
+        (self.folder / "log").write_text("")
+        command = [self.folder / "job", "--overwrite", "--progress=none", *options]
+        with subprocess.Popen(command, cwd=self.folder, env={**self.env, **settings}, stderr=subprocess.PIPE, text=True) as process:
+            if disturb:
+                disturb(process)
+            try:
+                said = process.communicate(timeout=120)[1]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise Wrong(f"{options}: the job does not end")
+        return process.returncode, said
+
+    def left(self, said):
+        steps = [line for line in said.splitlines() if line.startswith(("range", "where", "derive", "group", "write"))]
+        return steps, (self.folder / "out.jsonl").read_bytes(), (self.folder / "bad.jsonl").read_bytes()
+
+    def forget(self):
+        shutil.rmtree(self.folder / "journal", ignore_errors=True)
+
+    def ends_at(self, launches, number):
+        def disturb(process):
+            while process.poll() is None and (self.folder / "log").read_text().count("launch") < launches:
+                time.sleep(0.005)
+            if process.poll() is None:
+                process.send_signal(number)
+        return disturb
+
+    def processes(self):
+        """Those that still run the job's program."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                found += [pid] if os.readlink(f"/proc/{pid}/exe") == str(self.folder / "job") else []
+            except OSError:
+                pass
+        return found
+
+
 def check_lost_groups(nvrtc):
     """Groups of kernels where workers die, and where the job does and goes on: no row is lost or counts twice."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        env = make_job_of(folder, LOST, nvrtc)
-
-        def life(*options, disturb=None, **settings):
-            """(exit, what it says)"""
-            (folder / "log").write_text("")
-            command = [folder / "job", "--overwrite", "--threads=2", "--progress=none", *options]
-            with subprocess.Popen(command, cwd=folder, env={**env, **settings}, stderr=subprocess.PIPE, text=True) as process:
-                if disturb:
-                    disturb(process)
-                try:
-                    said = process.communicate(timeout=120)[1]
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    raise Wrong(f"{options}: the job does not end")
-            return process.returncode, said
-
-        def left(said):
-            steps = [line for line in said.splitlines() if line.startswith(("range", "where", "derive", "group", "write"))]
-            return steps, (folder / "out.jsonl").read_bytes(), (folder / "bad.jsonl").read_bytes()
-
-        def ends_at(launches, number):
-            def disturb(process):
-                while process.poll() is None and (folder / "log").read_text().count("launch") < launches:
-                    time.sleep(0.005)
-                if process.poll() is None:
-                    process.send_signal(number)
-            return disturb
-
-        code, said = life("--device=cpu")
-        wanted = left(said)
-        if code:
-            raise Wrong(f"on the CPU: exit {code}: {said[:2000]}")
-        code, said = life("--device=gpu", "--workers=2", "--worker-restarts=20", FAKE_CUDA_KERNEL_US="20000",
-                          disturb=lambda process: kill_workers(process, folder / "log", 4))
-        if code or left(said) != wanted:
+        job = LostJob(Path(name), nvrtc)
+        code, said = job.life("--device=gpu", "--threads=2", "--workers=2", "--worker-restarts=20", FAKE_CUDA_KERNEL_US="20000",
+                              disturb=lambda process: kill_workers(process, job.folder / "log", 4))
+        if code or job.left(said) != job.wanted:
             raise Wrong(f"workers are lost: exit {code}: {said[:2000]}")
         for seed in range(4):
-            shutil.rmtree(folder / "journal", ignore_errors=True)
+            job.forget()
             for number in range(1, 7):
                 signal_number = signal.SIGKILL if (seed + number) % 3 else signal.SIGTERM
-                disturb = ends_at(8 + 3 * seed + 5 * number, signal_number) if number < 6 else None
-                code, said = life("--device=gpu", "--resume=journal", *["--workers=2"] * (seed % 2), disturb=disturb,
-                                  FAKE_CUDA_KERNEL_US="5000", SBC_TEST_COMMIT="1")
+                disturb = job.ends_at(8 + 3 * seed + 5 * number, signal_number) if number < 6 else None
+                code, said = job.life("--device=gpu", "--threads=2", "--resume=journal", *["--workers=2"] * (seed % 2),
+                                      disturb=disturb, FAKE_CUDA_KERNEL_US="5000", SBC_TEST_COMMIT="1")
                 if not code:
                     break
-            if code or left(said) != wanted:
+            if code or job.left(said) != job.wanted:
                 raise Wrong(f"a job that dies and goes on, {seed}: exit {code}: {said[:2000]}")
+
+
+# ---- chaos --------------------------------------------------------------------------------------
+
+LIMIT_MS = 1000  # Of a launch.
+
+
+class Chaos(threading.Thread):
+    """Kills and stops processes of GPUs of a running job, at times of a seed, so many times at most. May kill the job besides."""
+
+    def __init__(self, draw, count, murders):
+        super().__init__(daemon=True)
+        self.draw, self.count, self.murders = draw, count, murders
+        self.kills = self.stops = self.naps = 0
+        self.process = None
+
+    def __call__(self, process):
+        self.process = process
+        self.start()
+
+    def is_over(self, seconds):
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def stop(self, pid):
+        """It stands still for less than a launch may take, or for more, and then it is lost."""
+        nap = self.draw.random() < 0.3
+        os.kill(pid, signal.SIGSTOP)
+        self.naps += nap
+        self.stops += not nap
+        self.is_over((0.2 if nap else 1.6) * LIMIT_MS / 1000)
+        os.kill(pid, signal.SIGCONT)
+
+    def run(self):
+        for _ in range(self.count):
+            if self.is_over(self.draw.uniform(0.02, 0.3)):
+                return
+            found = children(self.process.pid, "gpu")
+            try:
+                if found and self.draw.random() < 0.5:
+                    os.kill(self.draw.choice(found), signal.SIGKILL)
+                    self.kills += 1
+                elif found:
+                    self.stop(self.draw.choice(found))
+            except ProcessLookupError:
+                pass
+        if self.murders and not self.is_over(self.draw.uniform(0.02, 0.3)):
+            self.process.kill()
+
+
+def disturb_job(job, seed):
+    """(what was done to it, was a GPU started anew or left out)."""
+    draw = random.Random(f"gpus {seed}")
+    done, again = {"kills": 0, "stops": 0, "naps": 0, "deaths": 0}, False
+    device = draw.choice(["gpu", "auto"])
+    options = [f"--device={device}", f"--threads={draw.choice([1, 2])}", *draw.choice([[], ["--workers=2"]])]
+    resumes = draw.random() < 0.5
+    job.forget()
+    for life in range(5):
+        # A GPU that fails for the third time is left out, and without any --device=gpu ends the job.
+        chaos = Chaos(draw, 2 if device == "gpu" else draw.randint(1, 8), resumes and life < 4)
+        code, said = job.life(*options, *["--resume=journal"] * resumes, disturb=chaos, FAKE_CUDA_KERNEL_US="8000",
+                              FAKE_CUDA_DEVICES=draw.choice(["1", "1", "3"]), SBC_TEST_GPU_WAIT_MS=str(LIMIT_MS), SBC_TEST_COMMIT="1")
+        chaos.join()
+        done["kills"] += chaos.kills
+        done["stops"] += chaos.stops
+        done["naps"] += chaos.naps
+        done["deaths"] += code == -signal.SIGKILL
+        again |= "SB8117" in said or "SB8090" in said
+        if code != -signal.SIGKILL:
+            break
+    if code or job.left(said) != job.wanted:
+        raise Wrong(f"seed {seed}, {options}, {done}: exit {code}: {said[:2000]}")
+    end = time.monotonic() + 5
+    while job.processes():
+        if time.monotonic() > end:
+            raise Wrong(f"seed {seed}, {options}, {done}: processes stay")
+        time.sleep(0.02)
+    return done, again
+
+
+def check_chaos(nvrtc, first=1, count=6):
+    """The processes of GPUs are killed or stand still, and the job dies and goes on: the bytes of an undisturbed one."""
+    with tempfile.TemporaryDirectory() as name:
+        job = LostJob(Path(name), nvrtc)
+        found = [disturb_job(job, seed) for seed in range(first, first + count)]
+        met = {kind for done, _ in found for kind in done if done[kind]}
+        if count >= 6 and (not {"kills", "stops", "deaths"} <= met or not any(again for _, again in found)):
+            raise Wrong(f"some disturbances were not met: {found}")
