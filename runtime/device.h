@@ -7,7 +7,8 @@
 //   driver       calls of the CUDA driver     gpu_choose  which code a GPU runs
 //   product      calls of cuBLASLt
 //   gpu_lines    worker processes launch in slots of the job; gpu_far is their side
-//   gpu_describe the answer of --devices      busy_time  how long streams were at work at all
+//   gpu_describe the answer of --devices      gpu_plan   memory of GPUs for --plan
+//   busy_time    how long streams were at work at all
 //   cpu          what the system says: affinity, quotas and limits of control groups, GPUs
 //
 // Called by runtime/main and runtime/job, which share out the memory of the CPU, and by

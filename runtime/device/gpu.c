@@ -134,8 +134,7 @@ static bool has_kernels(const SbJob *job) {
     return false;
 }
 
-// The bytes of a launch of one row, here or on the GPU: of the stage with the longest.
-static int64_t least_launch(const SbJob *job, bool there) {
+int64_t gpu_least_launch(const SbJob *job, bool there) {
     int64_t most = 0;
     for (uint32_t s = 0; s < job->stage_count; s++) {
         const SbKernels *kernels = job->stages[s].kernels;
@@ -161,7 +160,7 @@ static uint32_t slots_most(uint32_t slots) {
 
 // One row has to fit, however long it is.
 static int64_t widest_launch(const SbJob *job) {
-    int64_t least = least_launch(job, false);
+    int64_t least = gpu_least_launch(job, false);
     return (least > LAUNCH_BYTES ? least : LAUNCH_BYTES) + SLACK_BYTES;
 }
 
@@ -169,16 +168,21 @@ int64_t gpu_bytes_most(const SbJob *job, uint32_t slots) {
     return has_kernels(job) ? slots_most(slots) * page_up(widest_launch(job)) : 0;
 }
 
-// Fewer slots where memory is short, of the host or of a GPU.
+GpuSlots gpu_size_slots(const GpuSetup *setup) {
+    int64_t most = widest_launch(setup->job), least = gpu_least_launch(setup->job, true);
+    uint32_t slots = slots_most(setup->slots);
+    while (slots > 1 && (setup->memory / slots < SLOT_BYTES_MIN ||
+                         (setup->device_memory && setup->device_memory / slots < least)))
+        slots--;
+    int64_t bytes = setup->memory / slots < most ? setup->memory / slots : most;
+    return (GpuSlots){slots, page_up(bytes < SLOT_BYTES_MIN ? SLOT_BYTES_MIN : bytes)};
+}
+
 static bool size_slots(Gpu *gpu, const GpuSetup *setup, uint32_t *slots, char why[GPU_WHY_BYTES]) {
-    int64_t most = widest_launch(setup->job), least = least_launch(setup->job, true);
-    *slots = slots_most(setup->slots);
-    while (*slots > 1 && (setup->memory / *slots < SLOT_BYTES_MIN ||
-                          (setup->device_memory && setup->device_memory / *slots < least)))
-        (*slots)--;
-    gpu->slot_bytes = setup->memory / *slots < most ? setup->memory / *slots : most;
-    if (gpu->slot_bytes < SLOT_BYTES_MIN) gpu->slot_bytes = SLOT_BYTES_MIN;
-    gpu->slot_bytes = page_up(gpu->slot_bytes);
+    GpuSlots are = gpu_size_slots(setup);
+    int64_t least = gpu_least_launch(setup->job, true);
+    *slots = are.count;
+    gpu->slot_bytes = are.bytes;
     if (!setup->device_memory || setup->device_memory >= least) return true;
     return snprintf(why, GPU_WHY_BYTES,
                     "--gpu-memory=%lld is too little for one row, which takes %lld",

@@ -36,6 +36,21 @@ typedef struct GpuSetup {
 // cannot be used is left out.
 Gpu *gpu_open(const GpuSetup *setup, char why[GPU_WHY_BYTES]);
 void gpu_close(Gpu *gpu);  // May be null.
+// Of a launch at most, where the program does not say how many.
+enum { GPU_LAUNCH_ROWS = 1 << 16 };
+
+// Slots, and the bytes of the host that each has.
+typedef struct GpuSlots {
+    uint32_t count;
+    int64_t  bytes;
+} GpuSlots;
+// Fewer than asked for where memory is short, of the host or of a GPU.
+GpuSlots gpu_size_slots(const GpuSetup *setup);
+// The bytes of a launch of one row, here or on the GPU: of the stage with the longest.
+int64_t gpu_least_launch(const SbJob *job, bool there);
+// What slots take of each GPU at least and at full speed, and of `device_memory`.
+void gpu_print_plan(const GpuSetup *setup, Text *text);
+
 // The bytes of the host that slots take.
 int64_t gpu_bytes(const Gpu *gpu);
 // The most that so many slots take; 0: the job has no kernels.

@@ -83,6 +83,18 @@ int64_t gpu_rows_within(const SbKernels *kernels, int64_t bytes) {
     return rows < most ? rows : most;
 }
 
+int64_t gpu_rows_there(const SbKernels *kernels, int64_t rows, size_t bytes, size_t *room) {
+    int64_t good = 0, bad = rows;
+    while (bad - good > 1) {
+        GpuLayout layout;
+        int64_t middle = good + (bad - good) / 2;
+        gpu_lay(&layout, kernels, middle, room);
+        if (gpu_device_bytes(&layout) <= bytes) good = middle;
+        else bad = middle;
+    }
+    return good;
+}
+
 size_t gpu_param_words(const SbKernels *kernels) {
     size_t words = 0;
     for (uint32_t k = 0; k < kernels->count; k++) words += kernels->items[k].param_count;

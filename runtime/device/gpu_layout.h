@@ -44,6 +44,10 @@ static inline size_t gpu_device_bytes(const GpuLayout *layout) {
 // The most rows whose layout has so many bytes.
 int64_t gpu_rows_within(const SbKernels *kernels, int64_t bytes);
 
+// The most rows of a launch, fewer than `rows`, that take so many bytes of the GPU. `room` is for
+// gpu_lay.
+int64_t gpu_rows_there(const SbKernels *kernels, int64_t rows, size_t bytes, size_t *room);
+
 // The words of the parameters of a stage's kernels, kernel by kernel.
 size_t gpu_param_words(const SbKernels *kernels);
 

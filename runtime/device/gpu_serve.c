@@ -172,19 +172,6 @@ static int hold(Slot *slot, const GpuLayout *layout) {
     return error;
 }
 
-// The most rows of a launch, fewer than `rows`, that take so many bytes of the GPU.
-static int64_t rows_within(const SbKernels *kernels, int64_t rows, size_t bytes, size_t *room) {
-    int64_t good = 0, bad = rows;
-    while (bad - good > 1) {
-        GpuLayout layout;
-        int64_t middle = good + (bad - good) / 2;
-        gpu_lay(&layout, kernels, middle, room);
-        if (gpu_device_bytes(&layout) <= bytes) good = middle;
-        else bad = middle;
-    }
-    return good;
-}
-
 // How many rows have room where `rows` have none. Slots that have no memory yet share what is free,
 // but for the first row.
 static int64_t rows_that_fit(const Slot *slot, const SbKernels *kernels, int64_t rows,
@@ -197,8 +184,8 @@ static int64_t rows_that_fit(const Slot *slot, const SbKernels *kernels, int64_t
     left += own;
     if (s->device_bytes && share > (size_t)s->device_bytes / s->slot_count)
         share = left = (size_t)s->device_bytes / s->slot_count;
-    int64_t fits = rows_within(kernels, rows, share, room);
-    return fits ? fits : rows_within(kernels, rows < 2 ? rows : 2, left, room);
+    int64_t fits = gpu_rows_there(kernels, rows, share, room);
+    return fits ? fits : gpu_rows_there(kernels, rows < 2 ? rows : 2, left, room);
 }
 
 typedef struct Arguments {

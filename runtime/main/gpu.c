@@ -48,6 +48,12 @@ MemoryNeeds job_plan_gpu(const Job *job, uint32_t threads, MemoryNeeds others) {
     return (MemoryNeeds){.full = little ? 0 : bytes < most ? bytes : most};
 }
 
+void job_print_gpu_plan(const Job *job, uint32_t threads, Text *text) {
+    GpuSetup setup = {.job = job->ask.what, .slots = slots_for(threads),
+                      .device_memory = job->ask.options.gpu_memory};
+    if (wants_gpu(&job->ask)) gpu_print_plan(&setup, text);
+}
+
 // Stages with products need their library besides.
 static bool judge_products(Job *job) {
     const char *why = gpu_no_products(job->machine.gpu);

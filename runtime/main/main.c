@@ -578,6 +578,7 @@ static void describe_memory(Job *job, Text *text) {
     if (unknown.kind != TROUBLE_NONE)
         sb_text_format(text, "Python processes are not counted: %s\n", unknown.text);
     trouble_close(&unknown);
+    job_print_gpu_plan(job, threads, text);
     FlowParts of = flow_parts(job);
     exchange_print(&of, threads, text);
 }

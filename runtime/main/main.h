@@ -32,6 +32,7 @@ bool job_check_journal(const JobAsk *ask, Trouble *trouble);
 bool job_open_gpu(Job *job, uint32_t threads);
 // What --memory has to hold for columns, beside `others`. Opens none.
 MemoryNeeds job_plan_gpu(const Job *job, uint32_t threads, MemoryNeeds others);
+void job_print_gpu_plan(const Job *job, uint32_t threads, Text *text);
 void job_close_gpu(Job *job);
 // The answer of --devices.
 void job_print_devices(const SbJob *what, FILE *file);

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-enum : int64_t { LAUNCH_ROWS = 1 << 16, FEW_ROWS = 64 };
+enum : int64_t { FEW_ROWS = 64 };
 
 // ---- launches -----------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ static GpuResult launch_some(SbTask *task, int64_t row, int64_t left) {
     const TaskSetup *setup = task->state->setup;
     int64_t rows = setup->stage->kernels->rows;
     if (!setup->gpu) return GPU_LOST;
-    return launch(task, row, least(least(rows ? rows : LAUNCH_ROWS, left),
+    return launch(task, row, least(least(rows ? rows : GPU_LAUNCH_ROWS, left),
                                    gpu_rows(setup->gpu, stage_of(setup))));
 }
 

@@ -69,6 +69,34 @@ def check_little_memory(job):
         raise Wrong(f"no memory for a row: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
 
 
+def check_plan(job):
+    """--plan says what of each GPU slots take, and what launches --gpu-memory has room for."""
+    def plan(*options):
+        done = run(job.folder / "job", "--plan", *options, env=job.env)
+        row = re.search(r"^--gpu-memory +(\d+) KiB +(\d+) KiB$", done.stdout, re.M)
+        rows = re.search(r"stage (\d+) launches (\d+) of 900 rows at a time$", done.stdout, re.M)
+        return done.stdout, [int(size) for size in row.groups()] if row else [], int(rows[2]) if rows else None
+
+    for threads in (1, 3):
+        text, sizes, rows = plan(f"--threads={threads}")
+        slot = re.search(r"^stage \d+: a slot +\d+ KiB +(\d+) KiB$", text, re.M)
+        if len(sizes) != 2 or rows or "without --gpu-memory slots grow" not in text or "beside --memory and --gpu-memory: the process of each GPU" not in text \
+                or not slot or not 0 <= 2 * threads * int(slot[1]) - sizes[1] < 2 * threads:
+            raise Wrong(f"the plan says of {threads} threads: {text}")
+    for size, least in (("24KiB", 100), (f"{sizes[1]}KiB", 900), (f"{sizes[0]}KiB", 1)):
+        text, _, rows = plan("--threads=3", f"--gpu-memory={size}")
+        done, launches, left = job.run("--device=gpu", "--threads=3", f"--gpu-memory={size}")
+        said = re.search(r"the GPU has memory for (\d+) rows", done.stderr)
+        if done.returncode or left != job.wanted or not launches or not rows or rows < least or \
+                (rows < 900 and (not said or int(said[1]) != rows)) or max(rows_of(job)) != rows:
+            raise Wrong(f"--gpu-memory={size}: exit {done.returncode}, {rows_of(job)} rows: {done.stderr[:2000]}{text}")
+    done, launches, _ = job.run("--device=gpu", f"--gpu-memory={sizes[0] - 1}KiB")
+    if done.returncode != 3 or "is too little for one row" not in done.stderr:
+        raise Wrong(f"less than the least: exit {done.returncode}, {launches} launches: {done.stderr[:2000]}")
+    if "memory of a GPU" in plan("--device=cpu")[0]:
+        raise Wrong("the plan of a job on the CPU has memory of a GPU")
+
+
 def check_kinds(job):
     """Each kind of GPU runs its own code, else that of an older kind of its major number, else PTX, as --devices says."""
     for kind, code in (("75", "a cubin of sm_75"), ("80", "a cubin of sm_80"), ("86", "a cubin of sm_80"), ("89", "a cubin of sm_89"),
@@ -181,6 +209,7 @@ def check_starts(nvrtc):
         job = Started(Path(name), nvrtc)
         check_old_driver(job, nvrtc)
         check_little_memory(job)
+        check_plan(job)
         check_kinds(job)
         check_unknown(job, nvrtc)
         check_run(job, nvrtc)
