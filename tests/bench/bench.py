@@ -88,7 +88,8 @@ class Bench:
         return target
 
     def job_command(self, row, job, params):
-        return lambda out: [job, *params, f"--out={out}", "--overwrite", "--progress=none",
+        return lambda out: [job, *params, f"--out={out}", *[f"--{name}={out}.{name}" for name in row.outputs],
+                            "--overwrite", "--progress=none",
                             f"--threads={self.options.threads}", *([f"--memory={row.memory}"] if row.memory else [])]
 
     def rows_of(self, name):
@@ -185,9 +186,16 @@ class Bench:
                 if result.name in report.PROGRAMS:
                     mode = "ordered"
                 result.fault = self.same(mode, expected, got)
+                for name in row.outputs:
+                    result.fault = result.fault or self.same("bytes", f"{expected}.{name}", f"{got}.{name}")
             if result.name != "reference":
-                got.unlink(missing_ok=True)
-        expected.unlink(missing_ok=True)
+                self.remove(row, got)
+        self.remove(row, expected)
+
+    @staticmethod
+    def remove(row, out):
+        for path in (out, *[out.with_name(f"{out.name}.{name}") for name in row.outputs]):
+            path.unlink(missing_ok=True)
 
     def run_row(self, row_id):
         row = ROWS[row_id]

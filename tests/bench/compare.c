@@ -1,7 +1,7 @@
 // compare: says whether two outputs hold the same, up to the spelling of numbers and quotes.
 // `compare MODE FILE FILE`: ordered, line by line; sorted, after sorting lines by their first
-// field, which is the key; bag, the lines in any order, floats without tolerance; bytes. The exit
-// code is 0 for equal.
+// field, which is the key; bag, the lines in any order, floats without tolerance; bytes; floats,
+// two npy files of f32 but for the last digits of each. The exit code is 0 for equal.
 #include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
@@ -198,15 +198,30 @@ static uint64_t bag_hash(Text text) {
     return sum;
 }
 
+static int compare_floats(Text a, Text b) {
+    enum { HEAD = 128 };
+    static const double last_digits = 1e-6;
+    size_t len = (size_t)(a.end - a.at);
+    if (len != (size_t)(b.end - b.at) || len < HEAD || memcmp(a.at, b.at, HEAD) != 0) return 1;
+    for (size_t i = HEAD; i + sizeof(float) <= len; i += sizeof(float)) {
+        float x, y;
+        memcpy(&x, a.at + i, sizeof x);
+        memcpy(&y, b.at + i, sizeof y);
+        if (!(fabs((double)x - (double)y) <= last_digits * fabs((double)x))) return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     if (argc != 4) {
-        fprintf(stderr, "usage: compare ordered|sorted|bag|bytes FILE FILE\n");
+        fprintf(stderr, "usage: compare ordered|sorted|bag|bytes|floats FILE FILE\n");
         return 2;
     }
     Text a = map_text(argv[2]), b = map_text(argv[3]);
     if (strcmp(argv[1], "sorted") == 0) return compare_sorted(a, b);
     if (strcmp(argv[1], "ordered") == 0) return compare_ordered(a, b);
     if (strcmp(argv[1], "bag") == 0) return bag_hash(a) != bag_hash(b);
+    if (strcmp(argv[1], "floats") == 0) return compare_floats(a, b);
     if (strcmp(argv[1], "bytes") == 0)
         return a.end - a.at != b.end - b.at || memcmp(a.at, b.at, (size_t)(a.end - a.at)) != 0;
     fprintf(stderr, "compare: no mode '%s'\n", argv[1]);

@@ -413,17 +413,37 @@ static void documents(Gen *g) {
 }
 
 // An npy file of f32 from -4 to 4.
-static void floats(Gen *g) {
+static void put_head(Gen *g, const char *type, const char *shape) {
     char head[128];
     int len = snprintf(head, sizeof head,
-                       "\x93NUMPY%c%cv%c{'descr': '<f4', 'fortran_order': False, "
-                       "'shape': (%ld,), }", 1, 0, 0, (long)g->rows);
+                       "\x93NUMPY%c%cv%c{'descr': '%s', 'fortran_order': False, "
+                       "'shape': (%s), }", 1, 0, 0, type, shape);
     memset(head + len, ' ', sizeof head - (size_t)len);
     head[sizeof head - 1] = '\n';
     memcpy(g->at, head, sizeof head);
     g->at += sizeof head;
+}
+
+static void floats(Gen *g) {
+    char shape[32];
+    snprintf(shape, sizeof shape, "%ld,", (long)g->rows);
+    put_head(g, "<f4", shape);
     for (int64_t i = 0; i < g->rows; i++) {
         float value = (float)(unit(g) * 8 - 4);
+        memcpy(g->at, &value, sizeof value);
+        g->at += sizeof value;
+        end_value(g);
+    }
+}
+
+// 13 counts, some below zero and some too large, and 26 hashes of words.
+static void features(Gen *g) {
+    enum { DENSE = 13, ALL = 39, HASHES = 1 << 30 };
+    char shape[32];
+    snprintf(shape, sizeof shape, "%ld, %d", (long)g->rows, ALL);
+    put_head(g, "<i4", shape);
+    for (int64_t i = 0; i < g->rows * ALL; i++) {
+        int32_t value = (int32_t)(i % ALL < DENSE ? unit(g) * 20000 - 5000 : unit(g) * HASHES);
         memcpy(g->at, &value, sizeof value);
         g->at += sizeof value;
         end_value(g);
@@ -437,7 +457,7 @@ static const struct {
     {"trips", trips},       {"zones", zones},   {"lineitem", lineitem},   {"orders", orders},
     {"stations", stations}, {"groups", groups}, {"events", events},       {"words", words},
     {"records", records},   {"names", names},   {"documents", documents},
-    {"floats", floats},
+    {"floats", floats},     {"features", features},
 };
 
 int main(int argc, char **argv) {

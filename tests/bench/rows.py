@@ -30,6 +30,7 @@ DATA = {
     "names.csv": Data("names", 10_000_000, 3_770_000, True),
     "documents.txt": Data("documents", 1_610_000, 50_000),
     "floats.npy": Data("floats", 100_000_000),
+    "features.npy": Data("features", 16_000_000),
 }
 
 # Contenders by name: the script of `peers/` without `_peer.py`, its mode.
@@ -56,6 +57,7 @@ class Row:
     compare: str = "ordered"
     peer_compare: dict = field(default_factory=dict)  # Where a peer's order may differ.
     share_target: float = 0.6  # Of the reference.
+    outputs: tuple = ()  # Parameters of files beside `out`, each at its path with the parameter's name behind a dot.
     memory: int = 0  # Bytes that the job and its peers may take; the reference takes what it wants.
 
 
@@ -96,6 +98,8 @@ ROWS = {
     "e1": Row("E1 eight steps over f32, a sum", "e1", FLOATS, ("numba",), "the header; sums are not exact", 1.4),
     "e1_back": Row("E1 eight steps over f32, written back", "e1_back", FLOATS, ("numba",), "the header", 1.0,
                    "bytes"),
+    "ge": Row("GE features of 39 columns to two tensors", "ge", {"input": "features.npy"}, ("numba",),
+              "the header; log1p is sbc's own function", 1.0, "bytes", {"numba": "floats"}, outputs=("categories",)),
     "j1": Row("J1 trips with zones", "j1", {**TRIPS, "zones": "zones.csv"}, SQL,
               f"{FIXED_CSV}; zones below 512 index an array", 1.4),
     "j2": Row("J2 line items with orders", "j2", {**LINEITEM, "orders": "orders.tbl"}, SQL,

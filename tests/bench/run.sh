@@ -3,7 +3,7 @@
 #
 # Installs the peers into build/bench/venv, builds generator and reference programs, generates data into
 # build/bench/data, runs sbc's job, the reference and the peers in turn and prints the table. Nothing but README.md and
-# tests/bench/RESULTS.md (--write) leaves build/bench/, which git ignores. Full size takes 11 GB of disk and
+# tests/bench/RESULTS.md (--write) leaves build/bench/, which git ignores. Full size takes 20 GB of disk and
 # about 40 minutes; --scale=0.01 is a quick check. With --no-peers, --before or --help nothing is installed, with --install
 # nothing is measured.
 set -euo pipefail

@@ -170,11 +170,35 @@ def run_floats_back(text, out):
         np.save(file, to)
 
 
+SIZES = np.arange(26, dtype=np.int32) * np.int32(37) + np.int32(1000)
+
+
+@numba.njit(parallel=True)
+def make_features(rows, sizes, dense, folded):
+    for r in numba.prange(len(rows)):
+        for i in range(13):
+            x = np.float32(min(max(rows[r, i], 0), 10000))
+            dense[r, i] = np.log1p(x) * np.float32(0.125)
+        for i in range(26):
+            folded[r, i] = rows[r, 13 + i] % sizes[i]
+
+
+def run_features(text, out):
+    rows = text[128:].view(np.int32).reshape(-1, 39)
+    dense, folded = np.empty((len(rows), 13), np.float32), np.empty((len(rows), 26), np.int32)
+    make_features(rows, SIZES, dense, folded)
+    for path, array in ((out, dense), (f"{out}.categories", folded)):
+        with open(path, "wb") as file:
+            np.save(file, array)
+
+
 SAMPLE_NPY = bytes(128) + bytes(64)
+SAMPLE_FEATURES = bytes(128) + bytes(4 * 39 * 4)
 
 ROWS = {
     "e1": ("floats.npy", run_floats, SAMPLE_NPY),
     "e1_back": ("floats.npy", run_floats_back, SAMPLE_NPY),
+    "ge": ("features.npy", run_features, SAMPLE_FEATURES),
     "b1_413": ("stations_413.txt", run_stations, b"a;1.0\nb;-1.5\n"),
     "b1_10000": ("stations_10000.txt", run_stations, b"a;1.0\nb;-1.5\n"),
     "k1": ("documents.txt", run_tokens, b"a b\nc d\n"),
@@ -189,6 +213,8 @@ def prepare(row, data, out, mode):
     run(np.memmap(f"{out}.warm", np.uint8, "r"), f"{out}.warm.out")
     os.unlink(f"{out}.warm")
     os.unlink(f"{out}.warm.out")
+    if row == "ge":
+        os.unlink(f"{out}.warm.out.categories")
     return lambda: run(np.memmap(f"{data}/{name}", np.uint8, "r"), out)
 
 
