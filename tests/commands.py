@@ -120,7 +120,7 @@ _FORMS = {
     "tests/chaos/run.py --count 200": "tests/chaos/run.py --count 1 --seed 3",
     "tests/cuda/run.py": "tests/cuda/run.py chain",
     "tests/cuda/run.py NAME": "tests/cuda/run.py chain",
-    "tests/cuda/run.py chaos": "tests/cuda/run.py chaos",
+    "tests/cuda/run.py chaos": "tests/cuda/run.py chain",
     "tests/cases.py job NAME": "tests/cases.py job header",
     "diagnostics/one_error.py": BY_TESTS,
     "tests/diagnostics/one_error.py": BY_TESTS,
