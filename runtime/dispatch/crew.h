@@ -10,8 +10,8 @@
 typedef struct Crew {
     SbParallel parallel;       // First: breakers see only this.
     pthread_mutex_t *lock;     // The engine's, which guards all below.
-    pthread_cond_t  *changed;  // Wakes threads that look for work,
-    pthread_cond_t  *asked;    // and those that wait for another thread's asking.
+    pthread_cond_t  *changed;  // Wakes threads that look for work.
+    pthread_cond_t  *asked;    // Wakes threads that wait until another one has asked.
     pthread_mutex_t *fills;    // By thread: held while it works.
     pthread_cond_t   helped;   // A piece of the work is done.
     SbEachFn  *fn;             // nullptr: nothing to do.
