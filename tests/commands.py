@@ -100,7 +100,6 @@ _FORMS = {
     "sim exchange": SIM + "exchange 1 5",
     "sim exchange A B": SIM + "exchange 1 5",
     "sim nodes": SIM + "nodes 1 5",
-    "sim nodes 24970 24970": SIM + "nodes 1 5",
     "sim nodes A B": SIM + "nodes 1 5",
     "sim optimum N": SIM + "optimum 3",
     "sim random A B": SIM + "random 1 5",

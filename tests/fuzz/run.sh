@@ -19,11 +19,11 @@ c() {
 # What each links beside its own file.
 sources_of() {
     case $1 in
-    csv) c stdlib 'csv_*' lines utf8 && c runtime/memory arena memory scratch ;;
-    json) c stdlib 'json_[fpr]*' map hash key text_out 'number*' 'date*' decimal 'zone*' utf8 shape && c runtime/memory arena memory scratch ;;
-    regex) c stdlib 'regex*' cut utf8 && c runtime/memory arena memory scratch ;;
+    csv) c stdlib 'csv_*' lines utf8 && c runtime/memory arena huge memory scratch ;;
+    json) c stdlib 'json_[fpr]*' map hash key text_out 'number*' 'date*' decimal 'zone*' utf8 shape && c runtime/memory arena huge memory scratch ;;
+    regex) c stdlib 'regex*' cut utf8 && c runtime/memory arena huge memory scratch ;;
     arrays) c runtime/python arrays && c stdlib/arrow put take children && c stdlib 'json_[fpr]*' map hash key text_out 'number*' 'date*' decimal 'zone*' utf8 shape &&
-        c runtime/memory arena memory scratch ;;
+        c runtime/memory arena huge memory scratch ;;
     frame) c runtime/worker frame peer link && c runtime/host checksum && c runtime/report trouble text ;;
     ir_read) c ir '*' && c stdlib/formats describe ;;
     journal) c runtime/resume journal && c runtime/host checksum durable failpoint leftover retry && c runtime/report log text trouble ;;
