@@ -12,14 +12,23 @@ typedef struct Choice {
     bool             good;
 } Choice;
 
+// Where memory lacks, what is chosen so far goes to disk.
+static const SbEntry *copy_into(Choice *choice, SbRows *rows, const SbEntry *entry) {
+    const SbBreaker *what = choice->first->what;
+    const SbEntry *copy = spill_copy(rows, what, entry);
+    if (!copy && sb_rows_relieve(&choice->chosen)) copy = spill_copy(rows, what, entry);
+    return copy;
+}
+
 static bool hold(Choice *choice, const SbEntry *entry) {
     sb_rows_reset(&choice->before);
-    choice->row = spill_copy(&choice->before, choice->first->what, entry);
+    choice->row = copy_into(choice, &choice->before, entry);
     return choice->row;
 }
 
+// `entry` may lie in `before`, and nowhere else of these.
 static bool choose(Choice *choice, const SbEntry *entry) {
-    return spill_copy(&choice->chosen, choice->first->what, entry);
+    return copy_into(choice, &choice->chosen, entry);
 }
 
 static bool go_along(Choice *choice, SpillMerge *merge) {

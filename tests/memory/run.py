@@ -33,7 +33,7 @@ import share  # noqa: E402
 
 SBC = os.environ.get("SBC", ROOT / "zig-out/bin/sbc")
 MIB = 1 << 20
-TIMES = {"distinct": 10, "limit": 20}   # Else 2: what grows with the input shows where there is much of it.
+TIMES = {"distinct": 10, "limit": 20, "top": 20}   # Else 2: what grows with the input shows where there is much of it.
 SIZES = {"limit": 2}                    # Without --all, else 1: partitions that wait are as many as their size makes them.
 SECONDS = 900
 SHORT_SECONDS = 6
