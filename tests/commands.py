@@ -184,7 +184,7 @@ _FORMS = {
     "tests/bench/matrix/matrix.py --check": "tests/bench/matrix/matrix.py --check sort_int",
     "tests/bench/matrix/matrix.py --scale=0.25 --write": MATRIX,
     "tests/bench/matrix/matrix.py --instructions --write": "tests/bench/matrix/matrix.py --instructions sort_int",
-    "tests/bench/matrix/matrix.py --scale=0.2 --rounds=3 --write": MATRIX,
+    "tests/bench/matrix/matrix.py --scale=1 --rounds=2 --write": MATRIX,
     "tests/bench/texts/run.py quoted": TEXTS,
     "micro/columns/run.sh": COLUMNS,
     "tests/bench/streaming/run.py --write": STREAMING,
