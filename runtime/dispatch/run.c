@@ -164,6 +164,8 @@ static void drop_flows(Dispatch *d) {
 
 // All that rows take.
 static void let_go(Dispatch *d) {
+    // Of a job that ends before all right sides are there.
+    for (uint32_t b = 0; b < d->what->breaker_count; b++) filters_close(d->own->job, b);
     drop_flows(d);
     tell_close(&d->observers);
     // Who reads breakers takes memory from their accounts.

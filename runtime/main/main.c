@@ -53,8 +53,6 @@ static void close_breakers(JobBreakers *breakers, const SbJob *what) {
         pthread_mutex_destroy(&breakers->fills[i]);
     for (uint32_t b = 0; breakers->states && b < what->breaker_count; b++)
         if (breakers->states[b]) sb_breaker_close(breakers->states[b]);
-    for (uint32_t b = 0; breakers->filters && b < what->breaker_count; b++)
-        key_filter_close(breakers->filters[b]);
     free(breakers->fills);
     free(breakers->states);
     free(breakers->edges);

@@ -2,12 +2,12 @@
 
 #include <stdatomic.h>
 
-struct Asking {
+typedef struct Asking {
     const AskingSetup *what;
     Units           units;
     pthread_mutex_t lock;       // Of taking units, and of AskingFns.begins.
     _Atomic bool    failed;
-};
+} Asking;
 
 static bool ask(const AskingSetup *what, SbTaskState *state) {
     return what->first == UINT32_MAX ? probe_ask(state, what->join)
@@ -59,11 +59,13 @@ static void ask_on(void *arg, uint32_t index, uint32_t thread) {
     const AskingSetup *what = asking->what;
     SbTaskState state;
     Trouble trouble = {0};
-    bool good = what->fns->open(what->self, thread);
+    const AskingFns *fns = what->fns;
+    bool good = !fns->open || fns->open(what->self, thread);
     if (!task_open(&state, what->setup, &trouble)) good = false;
     state.buffer.relief = nullptr;  // Who finds none here gives up.
     if (good) good = ask_units(asking, &state, thread);
-    if (!what->fns->close(what->self, thread, good)) {
+    if (fns->close) good = fns->close(what->self, thread, good);
+    if (!good) {
         asking->failed = true;
         units_break(&asking->units);
     }

@@ -9,12 +9,10 @@
 
 #include "runtime/task/task.h"
 
-typedef struct Asking Asking;
-
-// Who wants to know. Each false ends the asking.
+// Who wants to know. Each false ends the asking. All but `told` may be nullptr.
 typedef struct AskingFns {
     bool (*open)(void *self, uint32_t thread);    // Before the thread's first unit.
-    // The lock is held. nullptr: nobody wants to know.
+    // The lock is held.
     bool (*begins)(void *self, const Unit *unit);
     // What rows of the unit look up, each hash once.
     bool (*told)(void *self, uint32_t thread, const Unit *unit, const uint64_t *asks,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    KEY_BITS = 16,         // Of the filter for each hash: one of some 400 others passes.
+    KEY_BITS = 16,         // Of the filter for each hash: one of some 180 others passes.
     FILTER_WORD = 64,
     HASHES_SHARE = 8,      // Hashes take at most as small a part of the memory.
     ROOM_MIN = 1024,
@@ -62,11 +62,6 @@ static bool make_room(Filling *all, Hashes *hashes, int64_t more) {
     return true;
 }
 
-static bool open_hashes(void *self, uint32_t thread) {
-    (void)self, (void)thread;
-    return true;
-}
-
 static bool note_hashes(void *self, uint32_t thread, const Unit *unit, const uint64_t *asks,
                         int64_t count) {
     (void)unit;
@@ -78,12 +73,7 @@ static bool note_hashes(void *self, uint32_t thread, const Unit *unit, const uin
     return true;
 }
 
-static bool close_hashes(void *self, uint32_t thread, bool good) {
-    (void)self, (void)thread;
-    return good;
-}
-
-static const AskingFns hashes_fns = {open_hashes, nullptr, note_hashes, close_hashes};
+static const AskingFns hashes_fns = {.told = note_hashes};
 
 // ---- the filter ---------------------------------------------------------------------------------
 
