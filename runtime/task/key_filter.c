@@ -40,8 +40,7 @@ bool key_filter_pays(int64_t left, int64_t right) {
 static int64_t hash_bytes(int64_t count) { return count * (int64_t)sizeof(uint64_t); }
 
 static void forget(const Filling *all, Hashes *hashes) {
-    sb_memory_release(all->memory, hash_bytes(hashes->room));
-    free(hashes->items);
+    if (hashes->items) sb_memory_give_shared(all->memory, hashes->items, hash_bytes(hashes->room));
     *hashes = (Hashes){0};
 }
 
@@ -51,12 +50,9 @@ static bool make_room(Filling *all, Hashes *hashes, int64_t more) {
     if (room == hashes->room) return true;
     int64_t bytes = hash_bytes(room - hashes->room);
     if (atomic_fetch_add(&all->taken, bytes) + bytes > all->most) return false;
-    if (!sb_memory_charge(all->memory, bytes)) return false;
-    uint64_t *moved = realloc(hashes->items, (size_t)hash_bytes(room));
-    if (!moved) {
-        sb_memory_release(all->memory, bytes);
-        return false;
-    }
+    uint64_t *moved = sb_memory_resize_shared(all->memory, hashes->items, hash_bytes(hashes->room),
+                                              hash_bytes(room), hash_bytes(hashes->count));
+    if (!moved) return false;
     hashes->items = moved;
     hashes->room = room;
     return true;
