@@ -3,6 +3,7 @@
 #include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/job/flow_job.h"
+#include "runtime/memory.h"
 #include "runtime/report.h"
 
 #include <stdlib.h>
@@ -244,7 +245,8 @@ static int64_t share_out(const SbJob *what, int64_t whole, WorkerPlan *workers) 
     int64_t parts = has_breakers(what) ? 2 * count : count + 1;
     int64_t each = whole / parts - PROCESS;
     workers->memory = each;
-    workers->ledger = each - each / REST_SHARE;
+    int64_t account = each - arena_kept(each);
+    workers->ledger = account - account / REST_SHARE;
     return whole - count * (each + PROCESS);
 }
 

@@ -433,4 +433,9 @@ void arena_keep(Arena *arena, int64_t bytes) {
     arena->spare_max = (uint32_t)(bytes / ARENA_UNIT);
 }
 
+int64_t arena_kept(int64_t memory) {
+    enum : int64_t { KEEP_MAX = 64 << 20, KEEP_SHARE = 8 };
+    return memory / KEEP_SHARE < KEEP_MAX ? memory / KEEP_SHARE : KEEP_MAX;
+}
+
 int64_t arena_taken(const Arena *arena) { return arena->taken; }

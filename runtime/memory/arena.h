@@ -61,6 +61,8 @@ Arena *arena_open(const ArenaSpace *space, uint32_t own);
 void   arena_close(Arena *arena);
 // So many bytes of blocks that were given back stay in memory, for those who take some next.
 void   arena_keep(Arena *arena, int64_t bytes);
+// How many that is in a process with so much memory. Its account has the rest.
+int64_t arena_kept(int64_t memory);
 // A block of at least `bytes`, not zeroed, aligned to 1 KiB and from 64 KiB on to that. From a huge
 // page on it is aligned to one, unless the arena is nearly full. nullptr: the arena is full.
 void  *arena_take(Arena *arena, int64_t bytes);

@@ -124,9 +124,7 @@ static bool take_welcome(Serve *s, Unpack from) {
     if (!wire_get_welcome(&from, &welcome, job->ask.what, job->io.sources))
         return no_welcome(s, "a WELCOME that is none of this job");
     if (s->joined && (!take_place(s, &welcome) || !join_has_inputs(s))) return false;
-    enum : int64_t { KEEP_MAX = 64 << 20, KEEP_SHARE = 8 };
-    int64_t keep = welcome.memory / KEEP_SHARE < KEEP_MAX ? welcome.memory / KEEP_SHARE : KEEP_MAX;
-    // What the arena keeps is no one else's.
+    int64_t keep = arena_kept(welcome.memory);
     sb_memory_open(&job->machine.memory, welcome.memory - keep);
     s->queue_room = wire_queue_room(welcome.memory);
     job->machine.memory.block_max = welcome.block_max;

@@ -64,7 +64,7 @@ static bool note_hashes(void *self, uint32_t thread, const Unit *unit, const uin
     Filling *all = self;
     Hashes *hashes = &all->hashes[thread];
     if (!make_room(all, hashes, count)) return false;
-    memcpy(hashes->items + hashes->count, asks, (size_t)hash_bytes(count));
+    if (count > 0) memcpy(hashes->items + hashes->count, asks, (size_t)hash_bytes(count));
     hashes->count += count;
     return true;
 }
