@@ -284,6 +284,7 @@ Value check_call(Checker *checker, Scope *scope, const AstExpr *call, const Type
     const Type *target;
     FnDecl *fn = find_fn(checker, call->name.text);
     if (fn) return call_fn(checker, scope, fn, call);
+    call = call_with_months(checker, call);
     if (takes_lambda(call)) return call_lambda_function(checker, scope, call, want);
     if (is_place(call, &place)) return check_place(checker, scope, call, place);
     if (scope->kind == SCOPE_WINDOW && is_window_call(checker, call))

@@ -1,8 +1,12 @@
 // Months of the calendar: t + 3mo is add_months(t, 3).
 //
+// A width of months is one of a function of its own: truncate(t, 3mo) is truncate_months(t, 3).
+//
 // A month is no number of microseconds, so that it is no duration. It stands beside the date or the
 // timestamp that it is added to, and a count of months before it may be any integer: t + n * 1mo.
 #include "frontend/checker.h"
+
+#include <string.h>
 
 bool is_months(const AstExpr *expr) {
     if (!expr) return false;
@@ -18,7 +22,7 @@ Value misplaced_months(Checker *checker, const AstExpr *expr) {
     Diag *diag = report(checker, DIAG_MONTHS, expr->span, "months have no fixed length");
     report_label(checker, diag, expr->span, "added to no date and no timestamp");
     report_fix(checker, diag, "add months to a date or a timestamp, t + 1mo; cut one with "
-               "truncate(t, \"month\"); count them with months_between");
+               "truncate(t, 1mo); count them with months_between");
     return error_value(checker);
 }
 
@@ -71,4 +75,36 @@ Value add_months(Checker *checker, Scope *scope, const AstExpr *expr) {
     if (is_error(values[0].type) || is_error(values[1].type)) return error_value(checker);
     if (!add) values[1] = negated(checker, values[1], months->span);
     return call_by_name(checker, "add_months", expr->span, values, 2);
+}
+
+// ---- months as arguments ------------------------------------------------------------------------
+
+// What is_months takes, with numbers in the place of months.
+static AstExpr *as_number(Checker *checker, const AstExpr *expr) {
+    AstExpr *copy = arena_new_of(checker->arena, AstExpr);
+    *copy = *expr;
+    if (expr->kind == AST_MONTHS) copy->kind = AST_INT;
+    if (copy->a && is_months(copy->a)) copy->a = as_number(checker, copy->a);
+    if (copy->b && is_months(copy->b)) copy->b = as_number(checker, copy->b);
+    return copy;
+}
+
+const AstExpr *call_with_months(Checker *checker, const AstExpr *call) {
+    AstExpr *copy = nullptr;
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        if (!is_months(call->args[i].value)) continue;
+        Text name = text_format(checker->arena, "%.*s_months", TEXT_ARG(call->name.text));
+        size_t count;
+        declarations(checker, name, false, &count);
+        if (count == 0) return call;
+        if (!copy) {
+            copy = arena_new_of(checker->arena, AstExpr);
+            *copy = *call;
+            copy->args = arena_new_array(checker->arena, AstArg, call->arg_count);
+            memcpy(copy->args, call->args, call->arg_count * sizeof *call->args);
+            copy->name.text = name;
+        }
+        copy->args[i].value = as_number(checker, call->args[i].value);
+    }
+    return copy ? copy : call;
 }

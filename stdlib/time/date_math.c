@@ -76,9 +76,10 @@ int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out) {
     return date_of_days(sum, out);
 }
 
+enum : int64_t { MONTHS_MAX = 12000000000000 };
+
 // The same day so many months on, or the last day of that month if it has none.
 static int32_t add_months(int64_t days, int64_t months, int64_t *out) {
-    enum : int64_t { MONTHS_MAX = 12000000000000 };
     if (months < -MONTHS_MAX || months > MONTHS_MAX) return SB_FAULT_OVERFLOW;
     SbCivil civil = sb_civil_of(days);
     int64_t month = civil.year * 12 + civil.month - 1 + months;
@@ -198,6 +199,39 @@ int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, cons
 
 int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit, int64_t *out) {
     return sb_truncate_zone(type, timestamp, unit, nullptr, out);
+}
+
+static int32_t truncate_months(int64_t days, int64_t width, int64_t *out) {
+    if (width <= 0) return SB_FAULT_BAD_ARGUMENT;
+    if (width > MONTHS_MAX) return SB_FAULT_OVERFLOW;
+    SbCivil civil = sb_civil_of(days);
+    int64_t month = (civil.year - 1970) * 12 + civil.month - 1;
+    month -= sb_floor_mod(month, width);
+    *out = sb_days_of(1970 + sb_floor_div(month, 12), (unsigned)sb_floor_mod(month, 12) + 1, 1);
+    return SB_OK;
+}
+
+int32_t sb_truncate_months_date(int32_t date, int64_t width, int32_t *out) {
+    int64_t days;
+    int32_t status = truncate_months(date, width, &days);
+    return status == SB_OK ? date_of_days(days, out) : status;
+}
+
+int32_t sb_truncate_months_zone(const SbType *type, int64_t timestamp, int64_t width,
+                                const SbZone *zone, int64_t *out) {
+    int64_t scale = sb_unit_scale(type->unit), seconds = sb_floor_div(timestamp, scale), days;
+    if (seconds < INT64_MIN / 2 || seconds > INT64_MAX / 2) return SB_FAULT_OVERFLOW;
+    int64_t local = seconds + sb_zone_offset(zone, seconds);
+    int32_t status = truncate_months(sb_floor_div(local, SB_DAY_S), width, &days);
+    if (status != SB_OK) return status;
+    local = days * SB_DAY_S;
+    return __builtin_mul_overflow(local - sb_zone_offset_local(zone, local), scale, out)
+               ? SB_FAULT_OVERFLOW : SB_OK;
+}
+
+int32_t sb_truncate_months_timestamp(const SbType *type, int64_t timestamp, int64_t width,
+                                     int64_t *out) {
+    return sb_truncate_months_zone(type, timestamp, width, nullptr, out);
 }
 
 // To a multiple of `width` since the epoch; rounded towards the past where the unit cannot hold it.

@@ -29,6 +29,13 @@ int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit,
 int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, const SbZone *zone,
                          int64_t *out);
 
+// To a multiple of `width` months since January 1970.
+int32_t sb_truncate_months_date(int32_t date, int64_t width, int32_t *out);
+int32_t sb_truncate_months_timestamp(const SbType *type, int64_t timestamp, int64_t width,
+                                     int64_t *out);
+int32_t sb_truncate_months_zone(const SbType *type, int64_t timestamp, int64_t width,
+                                const SbZone *zone, int64_t *out);
+
 int32_t sb_truncate_duration(int64_t duration, int64_t width, int64_t *out);
 int32_t sb_truncate_width(const SbType *type, int64_t timestamp, int64_t width, int64_t *out);
 

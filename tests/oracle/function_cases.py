@@ -320,13 +320,15 @@ def dates_by_duckdb(work):
     got = work.rows('''read jsonl("t.jsonl") as { d: date, n: i64 } | select y = year(d), q = quarter(d), m = month(d), a = day(d),
         w = weekday(d), yd = day_of_year(d), iw = iso_week(d), iy = iso_year(d), p = add_days(d, n), mo = add_months(d, n),
         l = last_day(d), t1 = truncate(d, "month"), t2 = truncate(d, "week"), t3 = truncate(d, "quarter"), t4 = truncate(d, "year"),
-        b = days_between(d, date("2000-02-29"))''' + WRITE)
+        b = days_between(d, date("2000-02-29")), w2 = truncate(d, 5mo), w3 = truncate(d, 10y), w4 = truncate(d, (n * n % 100 + 1) * 1mo)''' + WRITE)
     db = duckdb.connect()
     db.execute("CREATE TABLE t (d DATE, n BIGINT)")
     db.executemany("INSERT INTO t VALUES (?, ?)", rows)
     expect(db.execute("""SELECT year(d), quarter(d), month(d), day(d), isodow(d), dayofyear(d), week(d), isoyear(d),
         d + n::INTEGER, (d + to_months(n::INTEGER))::DATE, last_day(d), date_trunc('month', d)::DATE, date_trunc('week', d)::DATE,
-        date_trunc('quarter', d)::DATE, date_trunc('year', d)::DATE, date_diff('day', d, DATE '2000-02-29') FROM t""").fetchall(),
+        date_trunc('quarter', d)::DATE, date_trunc('year', d)::DATE, date_diff('day', d, DATE '2000-02-29'),
+        time_bucket(INTERVAL 5 MONTH, d, DATE '1970-01-01'), time_bucket(INTERVAL 10 YEAR, d, DATE '1970-01-01'),
+        time_bucket(to_months((n * n % 100 + 1)::INTEGER), d, DATE '1970-01-01') FROM t""").fetchall(),
            got, about=lambda i: rows[i])
 
 
@@ -363,14 +365,15 @@ def timestamps_by_duckdb(work):
     work.put("t.jsonl", json_lines([{"t": t.isoformat(), "n": n} for t, n in rows]))
     got = work.rows('''read jsonl("t.jsonl") as { t: timestamp, n: i64 } | select h = hour(t), m = minute(t), s = second(t),
         th = truncate(t, "hour"), td = truncate(t, "day"), tm = truncate(t, "month"), e = epoch_us(t), a = t + 90s, b = t - 1d,
-        mo = add_months(t, n), d = date(t), diff = microseconds(t - timestamp("2000-01-01T00:00:00Z")), f = format(t, "%d.%m.%y %H")
-        ''' + WRITE)
+        mo = add_months(t, n), d = date(t), diff = microseconds(t - timestamp("2000-01-01T00:00:00Z")), f = format(t, "%d.%m.%y %H"),
+        w = truncate(t, 7mo)''' + WRITE)
     db = duckdb.connect()
     db.execute("CREATE TABLE t (t TIMESTAMP, n BIGINT)")
     db.executemany("INSERT INTO t VALUES (?, ?)", rows)
     expect(db.execute("""SELECT hour(t), minute(t), second(t), date_trunc('hour', t), date_trunc('day', t)::TIMESTAMP,
         date_trunc('month', t)::TIMESTAMP, epoch_us(t), t + INTERVAL 90 SECOND, t - INTERVAL 1 DAY, t + to_months(n::INTEGER),
-        t::DATE, epoch_us(t) - epoch_us(TIMESTAMP '2000-01-01'), strftime(t, '%d.%m.%y %H') FROM t""").fetchall(), got,
+        t::DATE, epoch_us(t) - epoch_us(TIMESTAMP '2000-01-01'), strftime(t, '%d.%m.%y %H'),
+        time_bucket(INTERVAL 7 MONTH, t, TIMESTAMP '1970-01-01') FROM t""").fetchall(), got,
            about=lambda i: rows[i])
 
 
