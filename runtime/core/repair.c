@@ -256,18 +256,17 @@ static bool drop_in_the_way(Schedule *s, const Item *work) {
     return any;
 }
 
-bool make_way(Schedule *s) {
-    bool any = false;
+bool make_way(Schedule *s, bool *dropped) {
     for (uint16_t i = 0; s->node_count > 1 && i < s->plan.stage_count; i++) {
         Favored favored = favored_work(s, (StageId){i});
         for (uint32_t f = 0; f < favored.count; f++) {
             ItemId id = favored.items[f];
             if (!drop_in_the_way(s, item_of(s, id))) continue;
-            any = true;
+            *dropped = true;
             if (s->answers_due || start_work(s, (StageId){i}, id)) return true;
         }
     }
-    return any;
+    return false;
 }
 
 static void add_child(Schedule *s, ItemId rerun, PartId id) {

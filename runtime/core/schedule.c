@@ -340,8 +340,11 @@ Actions schedule_step(Schedule *s, const Event *event) {
     launch_twins(s);
     spill_some(s, false);
     while (is_stuck(s)) {
+        bool dropped = false;
         spill_some(s, true);
-        if (s->answers_due || (!make_way(s) && !deny_one(s))) break;
+        if (s->answers_due) break;
+        // What was dropped in vain begins again, and would be dropped again.
+        if (!make_way(s, &dropped) && !deny_one(s) && !dropped) break;
         fill_slots(s);
     }
     if (s->owing) debts_pay(s);  // What launches gave back, too.

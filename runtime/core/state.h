@@ -403,8 +403,9 @@ void rerun_let_go(Schedule *s, ItemId rerun);
 // Ends reruns that nobody needs: the tables that they probe may be gone. False: there was none.
 bool reruns_judge(Schedule *s);
 // Nothing moves: what is first of some stage gets the memory or the place that it lacks from tasks
-// that are not, and begins. They are dropped, and their work is ready again. False: none began.
-bool make_way(Schedule *s);
+// that are not, and begins. They are dropped, and their work is ready again. False: none began,
+// though some may be `dropped`.
+bool make_way(Schedule *s, bool *dropped);
 // The first work of the stage that is to be run again, or none.
 ItemId rerun_first(Schedule *s, StageId stage);
 // Is no work of the stage that is to be run again in front of it?
