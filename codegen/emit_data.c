@@ -395,13 +395,14 @@ static_assert((int)SB_WINDOW_MAX == (int)WINDOW_MAX);
 static_assert((int)SB_KEEPS_LAST == (int)KEEPS_LAST);
 static_assert((int)SB_BOUNDS_MAX == (int)JOIN_BOUNDS_MAX);
 static_assert((int64_t)SB_FRAME_ALL == (int64_t)FRAME_ALL);
+static_assert((int)SB_FRAME_MONTHS == (int)FRAME_MONTHS);
 
 static Val window_fn_constant(Emit *e, const Breaker *breaker, uint32_t i) {
     const WindowFn *fn = &graph_op_at(e->graph, breaker->op)->window.fns[i];
     const Slot *result = &breaker->slots[breaker->result_slots[i]];
     Parts parts = {0};
     PART(&parts, SbWindowFn, kind, byte(e, fn->kind));
-    PART(&parts, SbWindowFn, range, byte(e, fn->frame.unit == FRAME_RANGE));
+    PART(&parts, SbWindowFn, unit, byte(e, fn->frame.unit));
     const Slot *value = breaker->value_slots[i] == SLOT_NONE
                             ? nullptr : &breaker->slots[breaker->value_slots[i]];
     if (value) PART(&parts, SbWindowFn, type, emit_sbtype(e, value->type));

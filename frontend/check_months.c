@@ -26,8 +26,6 @@ Value misplaced_months(Checker *checker, const AstExpr *expr) {
     return error_value(checker);
 }
 
-static Value count_of_months(Checker *checker, Scope *scope, const AstExpr *expr);
-
 // n * 1mo, either way round.
 static Value times_months(Checker *checker, Scope *scope, const AstExpr *expr, Value sides[2]) {
     const Type *i64 = kind_type(checker, TYPE_I64);
@@ -44,8 +42,7 @@ static Value times_months(Checker *checker, Scope *scope, const AstExpr *expr, V
     return arithmetic(checker, EXPR_MUL, i64, expr->span, sides[0], sides[1]);
 }
 
-// What is_months takes, as an i64.
-static Value count_of_months(Checker *checker, Scope *scope, const AstExpr *expr) {
+Value count_of_months(Checker *checker, Scope *scope, const AstExpr *expr) {
     const Type *i64 = kind_type(checker, TYPE_I64);
     if (expr->kind == AST_MONTHS)
         return const_value(checker, i64, (Const){.i = (int64_t)expr->integer}, expr->span);

@@ -210,9 +210,31 @@ static bool blame_frame(WindowCall *of, const char *what, const char *fix) {
     return false;
 }
 
+// Months of the calendar; -1: reported.
+static int64_t months(WindowCall *of, const AstExpr *written) {
+    Scope scope = {.kind = SCOPE_CONSTANT, .no_row = true};
+    if (!is_months(written)) {
+        blame_call(of, written->span, "has months on its other side",
+                   "write months on both sides, or durations: range 30d back 30d ahead");
+        return -1;
+    }
+    Value value = count_of_months(of->checker, &scope, written);
+    Const constant;
+    if (is_error(value.type)) return -1;
+    if (const_of(of->checker, value.id, &constant) && constant.i >= 0) return constant.i;
+    blame_call(of, written->span, "takes a distance that is written out",
+               "write a number of months from 0 on, as 3mo");
+    return -1;
+}
+
 static bool reach(WindowCall *of, const AstExpr *written, const Type *type, int64_t *out) {
-    *out = written ? distance(of, written, type) : 0;
+    bool calendar = of->fn.frame.unit == FRAME_MONTHS;
+    *out = !written ? 0 : calendar ? months(of, written) : distance(of, written, type);
     return *out >= 0;
+}
+
+static bool counts_months(const AstFrame *frame) {
+    return (frame->back && is_months(frame->back)) || (frame->ahead && is_months(frame->ahead));
 }
 
 static bool take_frame(WindowCall *of) {
@@ -241,6 +263,14 @@ static bool take_frame(WindowCall *of) {
         if (!is_whole(type))
             return blame_frame(of, "a range needs a sort key that is a time or a whole number",
                                "count rows instead: rows 3 back");
+        if (counts_months(frame)) {
+            if (type->kind != TYPE_DATE)
+                return blame_frame(of, "months are counted between dates",
+                                   type->kind == TYPE_TIMESTAMP
+                                       ? "sort by the day, sort date(t), or write a duration: 30d"
+                                       : "sort by a date, or write a distance of the key's type");
+            out->unit = FRAME_MONTHS;
+        }
     }
     return reach(of, frame->back, type, &out->back) && reach(of, frame->ahead, type, &out->ahead);
 }

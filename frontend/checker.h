@@ -447,6 +447,8 @@ bool is_months(const AstExpr *expr);
 // A sum or a difference with months on a side, or what is no such thing.
 Value add_months(Checker *checker, Scope *scope, const AstExpr *expr);
 Value misplaced_months(Checker *checker, const AstExpr *expr);
+// What is_months takes, as an i64.
+Value count_of_months(Checker *checker, Scope *scope, const AstExpr *expr);
 // A call with months as an argument, truncate(t, 3mo), as the one that takes their number:
 // truncate_months(t, 3). The call itself where none of its arguments is months.
 const AstExpr *call_with_months(Checker *checker, const AstExpr *call);

@@ -220,6 +220,8 @@ typedef enum WindowKind {
 typedef enum FrameUnit {
     FRAME_ROWS,    // So many rows before and after.
     FRAME_RANGE,   // Rows whose sort key is at most so far away.
+    FRAME_MONTHS,  // The same in months of the calendar, of a date. Later timestamps may begin
+                   // sooner: March 31 0:00 less a month is before March 30 23:59 less one.
 } FrameUnit;
 
 enum : int64_t { FRAME_ALL = INT64_MAX };  // As far as the partition goes.

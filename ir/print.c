@@ -437,6 +437,9 @@ static void print_reach(Printer *to, int64_t reach) {
     else text_buf_format(to->buf, " %" PRId64, reach);
 }
 
+static const char *const frame_units[] = {
+    [FRAME_ROWS] = "rows", [FRAME_RANGE] = "range", [FRAME_MONTHS] = "months"};
+
 static void print_window(Printer *to, const Op *op) {
     if (op->window.keeps == KEEPS_LAST) text_buf_add(to->buf, TEXT("    last\n"));
     if (op->window.keeps == KEEPS_FIRST) print_use_line(to, "first", op->window.most);
@@ -450,7 +453,7 @@ static void print_window(Printer *to, const Op *op) {
         text_buf_format(to->buf, " %s", window_kind_name(fn->kind));
         if (!expr_is_none(fn->arg)) print_use(to, fn->arg);
         if (fn->n) text_buf_format(to->buf, " n %" PRId64, fn->n);
-        text_buf_add(to->buf, fn->frame.unit == FRAME_ROWS ? TEXT(" rows") : TEXT(" range"));
+        text_buf_format(to->buf, " %s", frame_units[fn->frame.unit]);
         print_reach(to, fn->frame.back);
         print_reach(to, fn->frame.ahead);
         print_span(to->buf, fn->span);

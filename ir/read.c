@@ -304,7 +304,8 @@ static WindowFn read_window_fn(Block *block) {
         reader_fail(reader, "a function of windows");
     if (reader_is(reader, "$")) fn.arg = read_use(block);
     if (reader_accept(reader, "n")) fn.n = reader_i64(reader);
-    if (reader_accept(reader, "range")) fn.frame.unit = FRAME_RANGE;
+    if (reader_accept(reader, "months")) fn.frame.unit = FRAME_MONTHS;
+    else if (reader_accept(reader, "range")) fn.frame.unit = FRAME_RANGE;
     else reader_expect(reader, "rows");
     fn.frame.back = read_reach(reader);
     fn.frame.ahead = read_reach(reader);

@@ -160,6 +160,11 @@ static bool wants_value(WindowKind kind) {
            kind != WINDOW_NTILE && kind != WINDOW_COUNT;
 }
 
+static bool is_calendar(const Verifier *verifier, const WindowOp *window) {
+    const Type *type = type_base(graph_at(verifier->graph, window->sort[0].key)->type);
+    return type->kind == TYPE_DATE;
+}
+
 static void check_window(Verifier *verifier) {
     const Op *op = verifier->op, *input = input_of(verifier, 0);
     const WindowOp *window = &op->window;
@@ -169,6 +174,8 @@ static void check_window(Verifier *verifier) {
         WANT(fn->frame.back >= 0 && fn->frame.ahead >= 0, "function %u has no frame", i);
         WANT(fn->frame.unit == FRAME_ROWS || window->sort_count == 1,
              "the range of function %u has no key", i);
+        WANT(fn->frame.unit != FRAME_MONTHS || is_calendar(verifier, window),
+             "the months of function %u are no distance of its key", i);
         WANT(fn->n >= 0, "function %u has a negative number", i);
     }
     WANT(window->keeps == KEEPS_ALL || !window->fn_count, "it keeps some rows of functions");

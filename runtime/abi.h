@@ -28,7 +28,7 @@
 #include "runtime/abi/foreign.h"
 #include "runtime/abi/python.h"
 
-enum { SB_ABI_VERSION = 22 };
+enum { SB_ABI_VERSION = 23 };
 
 // The owner and the type of the ELF note by which `sbc` knows a job. The note holds SB_ABI_VERSION.
 #define SB_MARK_OWNER "sbc"

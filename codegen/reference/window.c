@@ -1,6 +1,7 @@
 // Window: each row looks at all rows of its partition anew.
 #include "codegen/reference/aggregate.h"
 #include "codegen/reference/job.h"
+#include "stdlib/time.h"
 
 #include <string.h>
 
@@ -73,6 +74,13 @@ static bool peers(const Partition *of, size_t a, size_t b) {
                            op_sort_keys(of->all->op)) == 0;
 }
 
+// Is date `y`, on the side of the frame that it is for, at most so many months from `x`?
+static bool within_months(int64_t x, int64_t y, bool before, int64_t most, bool descending) {
+    bool later = before == descending;
+    int32_t last, status = sb_add_months_date((int32_t)x, later ? most : -most, &last);
+    return status != SB_OK || (later ? y <= last : y >= last);
+}
+
 // Is row `b` in the frame of row `a`?
 static bool in_frame(const Partition *of, const WindowFn *fn, size_t a, size_t b) {
     bool before = b < a;
@@ -83,6 +91,9 @@ static bool in_frame(const Partition *of, const WindowFn *fn, size_t a, size_t b
     const Type *type = type_base(key_type(of->all, k));
     const Value *x = &of->rows[a].keys[k], *y = &of->rows[b].keys[k];
     if (x->is_null || y->is_null) return x->is_null && y->is_null;
+    if (fn->frame.unit == FRAME_MONTHS)
+        return x->i == y->i || within_months(x->i, y->i, before, most,
+                                             op_sort_key(of->all->op, k).descending);
     bool whole = type_is_integer(type);
     __int128 far = (whole ? value_integer(type, y) : y->i) -
                    (whole ? value_integer(type, x) : x->i);

@@ -102,9 +102,12 @@ typedef enum SbWindowKind {
 
 enum : int64_t { SB_FRAME_ALL = INT64_MAX };  // As far as the partition goes.
 
+// What a frame counts: rows, a distance of sort keys in units of their type, or in months.
+typedef enum SbFrameUnit { SB_FRAME_ROWS, SB_FRAME_RANGE, SB_FRAME_MONTHS } SbFrameUnit;
+
 typedef struct SbWindowFn {
     uint8_t  kind;             // SbWindowKind
-    bool     range;            // The frame is a distance of sort keys, not a number of rows.
+    uint8_t  unit;             // SbFrameUnit
     const SbType *type;        // Of the value at value_offset of an entry; null: it takes none.
     const SbType *result;      // Of what is put at result_offset.
     uint32_t value_offset, result_offset;

@@ -2,6 +2,7 @@
 
 #include "runtime/breakers/window_state.h"
 #include "runtime/disk.h"
+#include "stdlib/time.h"
 #include "stdlib/value.h"
 
 #include <stdlib.h>
@@ -66,9 +67,29 @@ static bool distance(const WindowRun *window, int64_t a, int64_t b, __int128 *ou
     return true;
 }
 
-static bool within(const WindowRun *window, int64_t a, int64_t b, int64_t most) {
+// Is the date `to` at most so many months from `from`, which it is before or after? Counted from
+// the row whose frame it is: March 31 has February 28 a month back, which has March 28 ahead.
+static bool within_months(int32_t from, int32_t to, bool later, int64_t months) {
+    int32_t last;
+    if (sb_add_months_date(from, later ? months : -months, &last) != SB_OK) return true;
+    return later ? to <= last : to >= last;
+}
+
+typedef enum Side { BACK, AHEAD } Side;
+
+// Row `b` comes after row `a`. Is `a` in the frame of `b`, so far as it goes back? Or `b` in that
+// of `a`, ahead?
+static bool within(const WindowRun *window, const SbWindowFn *fn, int64_t a, int64_t b, Side side) {
     __int128 far;
-    return distance(window, a, b, &far) && far <= most;
+    int64_t most = side == BACK ? fn->back : fn->ahead;
+    if (!distance(window, a, b, &far)) return false;
+    bool near = far == 0 || most == SB_FRAME_ALL;
+    if (fn->unit == SB_FRAME_RANGE || near) return far <= most;
+    int32_t dates[2];
+    memcpy(&dates[0], (const char *)row_at(window, a) + window->what->key_offset, sizeof *dates);
+    memcpy(&dates[1], (const char *)row_at(window, b) + window->what->key_offset, sizeof *dates);
+    bool later = (side == AHEAD) != window->what->descending;
+    return within_months(dates[side == BACK], dates[side == AHEAD], later, most);
 }
 
 // Is the frame all of the partition?
@@ -82,11 +103,11 @@ static bool of_whole(const SbWindowFn *fn) {
 static void move_frame(const WindowRun *window, WindowState *state) {
     const SbWindowFn *fn = state->fn;
     int64_t row = state->next;
-    if (fn->range) {
+    if (fn->unit != SB_FRAME_ROWS) {
         if (state->high <= row) state->high = row + 1;
-        while (state->high < window->end && within(window, row, state->high, fn->ahead))
+        while (state->high < window->end && within(window, fn, row, state->high, AHEAD))
             state->high++;
-        while (!within(window, state->low, row, fn->back)) state->low++;
+        while (!within(window, fn, state->low, row, BACK)) state->low++;
         return;
     }
     bool open = fn->ahead == SB_FRAME_ALL || window->end - row <= fn->ahead;
@@ -106,11 +127,11 @@ static int64_t reach(const WindowRun *window, const WindowState *state) {
     if (window->complete) return end;
     if (wants_whole(fn)) return window->rows_in_all < 0 ? next : end;
     int64_t ahead = fn->kind == SB_WINDOW_LEAD ? fn->n : fn->ahead;
-    if (!fn->range) return end - next > ahead ? end - ahead : next;
+    if (fn->unit == SB_FRAME_ROWS) return end - next > ahead ? end - ahead : next;
     int64_t low = next, high = end;  // The last row is within reach of those from `low` on.
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (within(window, middle, end - 1, fn->ahead)) high = middle;
+        if (within(window, fn, middle, end - 1, AHEAD)) high = middle;
         else low = middle + 1;
     }
     return low;

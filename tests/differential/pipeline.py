@@ -596,6 +596,8 @@ class Maker:
         range_, reach = " rows", ("0", "1", "2", "5", "40")
         if (whole or time) and self.chance(0.5):
             range_, reach = " range", ("0", "1", "10", "100000") if whole else ("0s", "90s", "1d", "400d", "90000d")
+            if kind == "date" and self.chance(0.5):
+                reach = ("0mo", "1mo", "13mo", "200y", "99999999999mo")
         back, ahead = f" {self.pick(reach)} back", f" {self.pick(reach)} ahead"
         return range_ + self.pick((back, back, ahead, back + ahead))
 

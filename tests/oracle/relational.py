@@ -115,14 +115,16 @@ def ranks_and_ranges(work):
     for order, sql in ("d", "d NULLS LAST"), ("d desc", "d DESC NULLS LAST"), ("d nulls first", "d NULLS FIRST"):
         got = work.rows(TYPE + f'''read jsonl("t.jsonl") as Row
             | window by s sort {order} {{ r = rank(), e = dense_rank(), c = count() range 400d back,
-                t = sum(v) range 1000d back 90d ahead, m = max(v) range 300d ahead }}
-            | select rid, r, e, c, t, m | write jsonl("out.jsonl")''')
+                t = sum(v) range 1000d back 90d ahead, m = max(v) range 300d ahead,
+                p = sum(v) range 13mo back, q = count() range 2y back 7mo ahead }}
+            | select rid, r, e, c, t, m, p, q | write jsonl("out.jsonl")''')
         w = f"PARTITION BY s ORDER BY {sql}"
 
-        def over(back, ahead):
-            return (f"({w} RANGE BETWEEN INTERVAL {back} DAY PRECEDING AND INTERVAL {ahead} DAY FOLLOWING)")
+        def over(back, ahead, unit="DAY"):
+            return (f"({w} RANGE BETWEEN INTERVAL {back} {unit} PRECEDING AND INTERVAL {ahead} {unit} FOLLOWING)")
         expect(db.execute(f'''SELECT rid, rank() OVER w, dense_rank() OVER w, count(*) OVER {over(400, 0)},
-            sum(v) OVER {over(1000, 90)}, max(v) OVER {over(0, 300)} FROM t WINDOW w AS ({w}) ORDER BY rid''').fetchall(), got)
+            sum(v) OVER {over(1000, 90)}, max(v) OVER {over(0, 300)},
+            sum(v) OVER {over(13, 0, 'MONTH')}, count(*) OVER {over(24, 7, 'MONTH')} FROM t WINDOW w AS ({w}) ORDER BY rid''').fetchall(), got)
 
 
 @case
