@@ -66,9 +66,11 @@ if command -v addr2line >/dev/null && command -v nm >/dev/null; then
     done
     check "only libc and libm are shared" '^libc.so.6 libm.so.6$' \
         "$(readelf -d job | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | xargs)"
+    check "glibc 2.35 will do" '^GLIBC_2\.([0-9]|[12][0-9]|3[0-5])$' \
+        "$(readelf -V job | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)"
 else
     echo "debug: addr2line is not installed" >&2
-    skipped=$((skipped + 6))
+    skipped=$((skipped + 7))
 fi
 
 check "a job is small" '^small$' "$([ "$(wc -c < job)" -lt 4000000 ] && echo small)"

@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.." || exit 2
 packed=build/gpu.tar.xz
 
 build() {
-    python3 tests/cuda/device.py build && tar -C build -cJf "$packed" gpu && ls -l "$packed"
+    python3 tests/cuda/device.py build && tar -C build -cJf "$packed" gpu && ls -l "$packed" || return
+    [ "$(wc -c <"$packed")" -le $((64 << 20)) ] || { echo "gpu.sh: $packed is more than the 64 MiB that are carried"; return 1; }
 }
 
 run() {

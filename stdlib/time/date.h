@@ -57,6 +57,13 @@ static inline unsigned sb_month_days(int64_t year, unsigned month) {
     return 30 + ((month ^ month >> 3) & 1);
 }
 
+// Days since 1970 as a date.
+static inline int32_t sb_date_of_days(int64_t days, int32_t *out) {
+    if (days < INT32_MIN || days > INT32_MAX) return SB_FAULT_OVERFLOW;
+    *out = (int32_t)days;
+    return SB_OK;
+}
+
 // Units a second.
 static inline int64_t sb_unit_scale(unsigned unit) {
     return unit == 0 ? 1 : unit == 1 ? 1000 : unit == 2 ? 1000000 : 1000000000;

@@ -46,18 +46,12 @@ int32_t sb_timestamp_rescale(int64_t timestamp, uint32_t from, uint32_t to, int6
 
 // ---- the calendar ------------------------------------------------------------------------------
 
-static int32_t date_of_days(int64_t days, int32_t *out) {
-    if (days < INT32_MIN || days > INT32_MAX) return SB_FAULT_OVERFLOW;
-    *out = (int32_t)days;
-    return SB_OK;
-}
-
 int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out) {
     if (year < -10000000 || year > 10000000) return SB_FAULT_OVERFLOW;
     if (month < 1 || month > 12 || day < 1 || day > sb_month_days(year, (unsigned)month)) {
         return SB_FAULT_BAD_ARGUMENT;
     }
-    return date_of_days(sb_days_of(year, (unsigned)month, (unsigned)day), out);
+    return sb_date_of_days(sb_days_of(year, (unsigned)month, (unsigned)day), out);
 }
 
 int32_t sb_make_timestamp(int64_t year, int64_t month, int64_t day, int64_t hour, int64_t minute,
@@ -73,27 +67,7 @@ int32_t sb_make_timestamp(int64_t year, int64_t month, int64_t day, int64_t hour
 int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out) {
     int64_t sum;
     if (__builtin_add_overflow((int64_t)date, days, &sum)) return SB_FAULT_OVERFLOW;
-    return date_of_days(sum, out);
-}
-
-enum : int64_t { MONTHS_MAX = 12000000000000 };
-
-// The same day so many months on, or the last day of that month if it has none.
-static int32_t add_months(int64_t days, int64_t months, int64_t *out) {
-    if (months < -MONTHS_MAX || months > MONTHS_MAX) return SB_FAULT_OVERFLOW;
-    SbCivil civil = sb_civil_of(days);
-    int64_t month = civil.year * 12 + civil.month - 1 + months;
-    int64_t year = sb_floor_div(month, 12);
-    unsigned of_year = (unsigned)sb_floor_mod(month, 12) + 1;
-    unsigned last = sb_month_days(year, of_year);
-    *out = sb_days_of(year, of_year, (unsigned)civil.day < last ? (unsigned)civil.day : last);
-    return SB_OK;
-}
-
-int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out) {
-    int64_t days;
-    int32_t status = add_months(date, months, &days);
-    return status == SB_OK ? date_of_days(days, out) : status;
+    return sb_date_of_days(sum, out);
 }
 
 int32_t sb_add_months_zone(const SbType *type, int64_t timestamp, int64_t months,
@@ -107,7 +81,7 @@ int32_t sb_add_months_zone(const SbType *type, int64_t timestamp, int64_t months
 int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months,
                                 int64_t *out) {
     int64_t day = SB_DAY_S * sb_unit_scale(type->unit), days;
-    int32_t status = add_months(sb_floor_div(timestamp, day), months, &days);
+    int32_t status = sb_shift_months(sb_floor_div(timestamp, day), months, &days);
     if (status != SB_OK) return status;
     if (__builtin_mul_overflow(days, day, out) ||
         __builtin_add_overflow(*out, sb_floor_mod(timestamp, day), out)) {
@@ -118,7 +92,7 @@ int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t m
 
 int32_t sb_last_day_date(int32_t date, int32_t *out) {
     SbCivil civil = sb_civil_of(date);
-    return date_of_days(
+    return sb_date_of_days(
         (int64_t)date + sb_month_days(civil.year, (unsigned)civil.month) - civil.day, out);
 }
 
@@ -176,7 +150,7 @@ static int64_t truncate_days(int64_t days, Truncation to) {
 int32_t sb_truncate_date(int32_t date, SbStr unit, int32_t *out) {
     Truncation to = truncation_of(unit);
     if (to > TO_DAY) return SB_FAULT_BAD_ARGUMENT;
-    return date_of_days(truncate_days(date, to), out);
+    return sb_date_of_days(truncate_days(date, to), out);
 }
 
 int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, const SbZone *zone,
@@ -201,28 +175,12 @@ int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit,
     return sb_truncate_zone(type, timestamp, unit, nullptr, out);
 }
 
-static int32_t truncate_months(int64_t days, int64_t width, int64_t *out) {
-    if (width <= 0) return SB_FAULT_BAD_ARGUMENT;
-    if (width > MONTHS_MAX) return SB_FAULT_OVERFLOW;
-    SbCivil civil = sb_civil_of(days);
-    int64_t month = (civil.year - 1970) * 12 + civil.month - 1;
-    month -= sb_floor_mod(month, width);
-    *out = sb_days_of(1970 + sb_floor_div(month, 12), (unsigned)sb_floor_mod(month, 12) + 1, 1);
-    return SB_OK;
-}
-
-int32_t sb_truncate_months_date(int32_t date, int64_t width, int32_t *out) {
-    int64_t days;
-    int32_t status = truncate_months(date, width, &days);
-    return status == SB_OK ? date_of_days(days, out) : status;
-}
-
 int32_t sb_truncate_months_zone(const SbType *type, int64_t timestamp, int64_t width,
                                 const SbZone *zone, int64_t *out) {
     int64_t scale = sb_unit_scale(type->unit), seconds = sb_floor_div(timestamp, scale), days;
     if (seconds < INT64_MIN / 2 || seconds > INT64_MAX / 2) return SB_FAULT_OVERFLOW;
     int64_t local = seconds + sb_zone_offset(zone, seconds);
-    int32_t status = truncate_months(sb_floor_div(local, SB_DAY_S), width, &days);
+    int32_t status = sb_floor_months(sb_floor_div(local, SB_DAY_S), width, &days);
     if (status != SB_OK) return status;
     local = days * SB_DAY_S;
     return __builtin_mul_overflow(local - sb_zone_offset_local(zone, local), scale, out)
@@ -274,7 +232,7 @@ int32_t sb_date_zone(const SbType *type, int64_t timestamp, const SbZone *zone, 
     if (__builtin_add_overflow(seconds, sb_zone_offset(zone, seconds), &seconds)) {
         return SB_FAULT_OVERFLOW;
     }
-    return date_of_days(sb_floor_div(seconds, SB_DAY_S), out);
+    return sb_date_of_days(sb_floor_div(seconds, SB_DAY_S), out);
 }
 
 int32_t sb_in_zone(const SbType *type, int64_t timestamp, const SbZone *zone, int64_t *out) {

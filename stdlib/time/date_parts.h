@@ -41,6 +41,10 @@ int32_t sb_truncate_width(const SbType *type, int64_t timestamp, int64_t width, 
 
 int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out);
 int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out);
+// The same day so many months on, or the last day of that month if it has none. Days since 1970.
+int32_t sb_shift_months(int64_t days, int64_t months, int64_t *out);
+// The first day of the span of `width` months since January 1970.
+int32_t sb_floor_months(int64_t days, int64_t width, int64_t *out);
 int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out);
 int32_t sb_add_months_zone(const SbType *type, int64_t timestamp, int64_t months,
                            const SbZone *zone, int64_t *out);

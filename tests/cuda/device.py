@@ -24,6 +24,7 @@ from rows import parse_columns, random_rows, write_rows
 from tools import CLANG, HERE, ROOT, SBC, Wrong, find_nvrtc, run as command
 
 BUILT = ROOT / "build/gpu"
+GLIBC = (2, 35)  # The newest that what is carried may need.
 COUNTS = (0, 1, 500, 20000)
 WAYS = (("--device=gpu", "--threads=1"), ("--device=gpu", "--threads=4", "--partition=64KiB"),
         ("--device=auto", "--threads=4"))
@@ -88,6 +89,20 @@ def build():
                    device / "product.c", device / "driver.c", "-o", BUILT / "product_calls.so")
     if done.returncode:
         raise Wrong(f"product_calls.c does not compile: {done.stderr[:2000]}")
+    check_carried()
+
+
+def newest_glibc(program):
+    """Of the symbols that it takes from glibc, the version of the newest one."""
+    return max(tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", command("readelf", "-V", program).stdout))
+
+
+def check_carried():
+    """Whoever has the GPU may have an older system."""
+    for program in BUILT.rglob("*"):
+        elf = program.is_file() and program.open("rb").read(4) == b"\x7fELF" and program.suffix != ".cubin"
+        if elf and newest_glibc(program) > GLIBC:
+            raise Wrong(f"{program} needs a newer glibc than {GLIBC[0]}.{GLIBC[1]}")
 
 
 # ---- running ------------------------------------------------------------------------------------
