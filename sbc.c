@@ -25,7 +25,7 @@ static const Command commands[] = {
     {"test", "FILE...", "run the test blocks", test_command, false},
     {"schema", "FILE...", "infer the type of a data file, to paste", schema_command, false},
     {"header", "FILE...", "print the C prototypes of extern functions", header_command, false},
-    {"doc", "[NAME...]", "print the standard library, a function or a group", doc_command, true},
+    {"doc", "[NAME...]", "print what the language has, or what a name means", doc_command, true},
     {"explain", "CODE...", "print the page of a diagnostic", explain_command, false},
 };
 

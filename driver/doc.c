@@ -1,11 +1,12 @@
 // sbc doc: the standard library as its declarations describe it, and the steps.
 #include "driver/commands.h"
+#include "driver/doc_topics.h"
 #include "driver/session.h"
+#include "frontend/foreign.h"
 #include "frontend/lambdas.h"
 #include "frontend/steps.h"
 #include "frontend/tensors.h"
 
-#include <ctype.h>
 #include <string.h>
 
 // What the language itself knows: the place of a row, and types that are called like functions.
@@ -69,21 +70,13 @@ static void print_function(TextBuf *buf, const Decl *decl) {
                         TEXT_ARG(decl->examples[i]));
 }
 
-// The first sentence.
-static Text summary(Text doc) {
-    for (size_t i = 0; i + 1 < doc.len; i++)
-        if ((doc.at[i] == '.' || doc.at[i] == ':') && doc.at[i + 1] == ' ')
-            return (Text){doc.at, i + (doc.at[i] == '.')};
-    return doc;
-}
-
 static void print_group(TextBuf *buf, const DeclTable *table, Text group) {
     enum { SIGNATURE_COLUMNS = 46 };
     text_buf_format(buf, "%.*s\n", TEXT_ARG(group));
     for (size_t i = 0; i < table->count; i++) {
         const Decl *decl = &table->items[i];
         if (!text_eq(decl->group, group)) continue;
-        Text line = summary(decl->doc);
+        Text line = doc_summary(decl->doc);
         text_buf_format(buf, "  %.*s", TEXT_ARG(decl->signature));
         if (decl->signature.len < SIGNATURE_COLUMNS)
             text_buf_pad(buf, SIGNATURE_COLUMNS - decl->signature.len);
@@ -91,24 +84,16 @@ static void print_group(TextBuf *buf, const DeclTable *table, Text group) {
     }
 }
 
-// A cell of a table: `|` would end it.
-static void print_cell(TextBuf *buf, Text text) {
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] == '|') text_buf_char(buf, '\\');
-        text_buf_char(buf, text.at[i]);
-    }
-}
-
 static void print_markdown_row(TextBuf *buf, const Decl *decl) {
     text_buf_add(buf, TEXT("| `"));
-    print_cell(buf, decl->signature);
+    doc_cell(buf, decl->signature);
     text_buf_add(buf, TEXT("` | "));
-    print_cell(buf, decl->doc);
+    doc_cell(buf, decl->doc);
     if (decl->fn.domain.len) text_buf_format(buf, " %.*s.", TEXT_ARG(decl->fn.domain));
     text_buf_add(buf, TEXT(" | "));
     for (uint32_t i = 0; i < decl->example_count; i++) {
         text_buf_add(buf, i ? TEXT("<br>`` ") : TEXT("`` "));
-        print_cell(buf, decl->examples[i]);
+        doc_cell(buf, decl->examples[i]);
         text_buf_add(buf, TEXT(" ``"));
     }
     text_buf_add(buf, TEXT(" |\n"));
@@ -123,19 +108,12 @@ static void print_markdown_group(TextBuf *buf, const DeclTable *table, Text grou
 
 // ---- steps --------------------------------------------------------------------------------------
 
-static Text next_line(const char **at) {
-    size_t len = strcspn(*at, "\n");
-    Text line = {*at, len};
-    *at += len + ((*at)[len] == '\n');
-    return line;
-}
-
 static bool print_step(TextBuf *buf, const char *word) {
     for (size_t i = 0; i < STEP_COUNT; i++) {
         const StepDoc *step = &step_docs[i];
         if (strcmp(step->word, word) != 0) continue;
         for (const char *at = step->forms; *at;) {
-            Text form = next_line(&at);
+            Text form = doc_line(&at);
             text_buf_format(buf, "| %.*s\n", TEXT_ARG(form));
         }
         text_buf_format(buf, "    %s\n    for example %s\n", step->doc, step->example);
@@ -144,15 +122,25 @@ static bool print_step(TextBuf *buf, const char *word) {
     return false;
 }
 
-static void print_steps(TextBuf *buf) {
+static void print_step_line(TextBuf *buf, const StepDoc *step) {
     enum { FORM_COLUMNS = 52 };
+    const char *at = step->forms;
+    Text form = doc_line(&at), line = doc_summary(text_of(step->doc));
+    text_buf_format(buf, "  | %.*s", TEXT_ARG(form));
+    if (form.len < FORM_COLUMNS) text_buf_pad(buf, FORM_COLUMNS - form.len);
+    text_buf_format(buf, "  %.*s\n", TEXT_ARG(line));
+}
+
+static void print_steps(TextBuf *buf) {
     text_buf_add(buf, TEXT("Steps\n"));
+    for (size_t i = 0; i < STEP_COUNT; i++) print_step_line(buf, &step_docs[i]);
+}
+
+static void print_steps_about(TextBuf *buf, const char *word) {
     for (size_t i = 0; i < STEP_COUNT; i++) {
-        const char *at = step_docs[i].forms;
-        Text form = next_line(&at), line = summary(text_of(step_docs[i].doc));
-        text_buf_format(buf, "  | %.*s", TEXT_ARG(form));
-        if (form.len < FORM_COLUMNS) text_buf_pad(buf, FORM_COLUMNS - form.len);
-        text_buf_format(buf, "  %.*s\n", TEXT_ARG(line));
+        bool about = doc_mentions(text_of(step_docs[i].doc), word) ||
+                     doc_mentions(text_of(step_docs[i].forms), word);
+        if (about) print_step_line(buf, &step_docs[i]);
     }
 }
 
@@ -163,23 +151,16 @@ static void print_markdown_steps(TextBuf *buf) {
         for (const char *at = step_docs[i].forms; *at;) {
             if (at != step_docs[i].forms) text_buf_add(buf, TEXT("<br>"));
             text_buf_char(buf, '`');
-            print_cell(buf, next_line(&at));
+            doc_cell(buf, doc_line(&at));
             text_buf_char(buf, '`');
         }
         text_buf_format(buf, " | %s | `` ", step_docs[i].doc);
-        print_cell(buf, text_of(step_docs[i].example));
+        doc_cell(buf, text_of(step_docs[i].example));
         text_buf_add(buf, TEXT(" `` |\n"));
     }
 }
 
 // ---- what is asked for --------------------------------------------------------------------------
-
-static bool same_word(Text a, Text b) {
-    bool same = a.len == b.len;
-    for (size_t i = 0; same && i < a.len; i++)
-        same = tolower((unsigned char)a.at[i]) == tolower((unsigned char)b.at[i]);
-    return same;
-}
 
 // The functions whose types the checker finds, of lambdas and of whole tensors, as declarations:
 // what is printed of them.
@@ -222,9 +203,11 @@ static void print_all(TextBuf *buf, const DeclTable *table,
 static void print_markdown(TextBuf *buf, const DeclTable *table, const DeclTable *checked) {
     text_buf_add(buf, TEXT("# Functions and steps\n\nMade by `sbc doc --markdown` from "
                            "`stdlib/functions.decl`, `frontend/lambdas.def`, "
-                           "`frontend/tensors.def` and `frontend/steps.def`. The tests run the "
+                           "`frontend/tensors.def`, `frontend/steps.def`, "
+                           "`frontend/topics.def` and `frontend/options.def`. The tests run the "
                            "examples; each of a function is true.\n"));
     print_markdown_steps(buf);
+    print_markdown_topics(buf);
     print_all(buf, table, print_markdown_group);
     print_all(buf, checked, print_markdown_group);
 }
@@ -239,29 +222,51 @@ static bool print_found(TextBuf *buf, const DeclTable *table, const char *word, 
         first = false;
     }
     for (size_t i = 0; !count && i < table->count; i++) {
-        if (!same_word(table->items[i].group, text_of(word))) continue;
+        if (!doc_same_word(table->items[i].group, text_of(word))) continue;
+        if (!first) text_buf_char(buf, '\n');
         print_group(buf, table, table->items[i].group);
         return true;
     }
     return count > 0;
 }
 
-static bool print_one(TextBuf *buf, const Options *options, const DeclTable *table,
-                      const char *word) {
-    const DeclTable *checked = checked_table(options->arena);
+// What a word of another tool is called here.
+static bool print_foreign(TextBuf *buf, const Options *options, const char *word) {
+    Text answer = foreign_function(options->arena, text_of(word));
+    if (!answer.len) return false;
+    text_buf_format(buf, "%s, in other tools\n    %.*s\n", word, TEXT_ARG(answer));
+    return true;
+}
+
+static void print_functions_about(TextBuf *buf, const DeclTable *table, const char *word) {
+    for (size_t i = 0; i < table->count; i++) {
+        const Decl *decl = &table->items[i];
+        if (!doc_mentions(decl->doc, word)) continue;
+        text_buf_format(buf, "  %.*s  %.*s\n", TEXT_ARG(decl->signature),
+                        TEXT_ARG(doc_summary(decl->doc)));
+    }
+}
+
+// A line for all of which the text has the word, where nothing has the name.
+static bool print_about(TextBuf *buf, const DeclTable *table, const DeclTable *checked,
+                        const char *word) {
+    enum { LEN_MIN = 3 };
+    if (strlen(word) < LEN_MIN) return false;
     size_t before = buf->len;
-    if (before) text_buf_char(buf, '\n');
+    text_buf_format(buf, "No name is '%s'. Where the word stands:\n", word);
     size_t begin = buf->len;
-    bool built_in = print_built_ins(buf, word);
-    bool step = print_step(buf, word);
-    if (same_word(TEXT("Steps"), text_of(word))) print_steps(buf), step = true;
-    // A step and a function may have one name.
-    bool found = print_found(buf, table, word, buf->len == begin);
-    found |= print_found(buf, checked, word, buf->len == begin);
-    if (found || built_in || step) return true;
+    print_steps_about(buf, word);
+    print_topics_about(buf, word);
+    print_functions_about(buf, table, word);
+    print_functions_about(buf, checked, word);
+    if (buf->len > begin) return true;
     buf->len = before;
+    return false;
+}
+
+static void blame_word(const Options *options, const DeclTable *table, const char *word) {
     Text *names = arena_new_array(options->arena, Text, 2 * table->count + TENSOR_FN_COUNT +
-                                                     LAMBDA_FN_COUNT + STEP_COUNT + 3);
+                                  LAMBDA_FN_COUNT + STEP_COUNT + topic_names(nullptr) + 3);
     for (size_t i = 0; i < table->count; i++) {
         names[2 * i] = table->items[i].name;
         names[2 * i + 1] = table->items[i].group;
@@ -273,7 +278,30 @@ static bool print_one(TextBuf *buf, const Options *options, const DeclTable *tab
     for (size_t i = 0; i < STEP_COUNT; i++) names[count++] = text_of(step_docs[i].word);
     count += lambda_function_names(names + count);
     count += tensor_function_names(names + count);
-    complain_unknown(options, "function, step or group", word, names, count);
+    count += topic_names(names + count);
+    complain_unknown(options, "function, step or topic", word, names, count);
+}
+
+static bool print_one(TextBuf *buf, const Options *options, const DeclTable *table,
+                      const char *word) {
+    const DeclTable *checked = checked_table(options->arena);
+    size_t before = buf->len;
+    if (before) text_buf_char(buf, '\n');
+    size_t begin = buf->len;
+    bool found = print_built_ins(buf, word);
+    found |= print_step(buf, word);
+    if (doc_same_word(TEXT("Steps"), text_of(word))) print_steps(buf), found = true;
+    if (found) text_buf_char(buf, '\n');
+    // A step, a topic and a function may have one name.
+    bool topic = print_topics(buf, word);
+    if (found && !topic) buf->len--;
+    found |= topic;
+    found |= print_found(buf, table, word, buf->len == begin);
+    found |= print_found(buf, checked, word, buf->len == begin);
+    found = found || print_foreign(buf, options, word) || print_about(buf, table, checked, word);
+    if (found) return true;
+    buf->len = before;
+    blame_word(options, table, word);
     return false;
 }
 
@@ -285,6 +313,7 @@ int doc_command(const Options *options) {
     if (options->markdown) print_markdown(&buf, table, checked_table(s.arena));
     else if (!options->file_count) {
         print_steps(&buf);
+        print_all_topics(&buf);
         print_all(&buf, table, print_group);
         print_all(&buf, checked_table(s.arena), print_group);
     }

@@ -1,5 +1,6 @@
 // What stands in the parentheses of read and write: the path and the options of a format.
 #include "frontend/checker.h"
+#include "frontend/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,18 +57,9 @@ bool find_format(Checker *checker, Name name, OptionSide side, FileUse *use) {
 
 // ---- options ------------------------------------------------------------------------------------
 
-static const struct {
-    const char  *name;
-    FormatOption id;
-} options[] = {
-    {"delimiter", FORMAT_OPTION_DELIMITER}, {"quote", FORMAT_OPTION_QUOTE},
-    {"header", FORMAT_OPTION_HEADER},       {"comment", FORMAT_OPTION_COMMENT},
-    {"null", FORMAT_OPTION_NULL},           {"decimal", FORMAT_OPTION_DECIMAL},
-    {"zone", FORMAT_OPTION_ZONE},           {"row_max", FORMAT_OPTION_ROW_MAX},
-    {"bytes", FORMAT_OPTION_BYTES},         {"files", FORMAT_OPTION_FILES},
-    {"encoding", FORMAT_OPTION_ENCODING},   {"skip", FORMAT_OPTION_SKIP},
-    {"missing", FORMAT_OPTION_MISSING},     {"thousands", FORMAT_OPTION_THOUSANDS},
-    {"stacked", FORMAT_OPTION_STACKED},     {"append", FORMAT_OPTION_APPEND},
+const OptionDoc option_docs[OPTION_COUNT] = {
+#define OPTION(KIND, name, usual, doc) {FORMAT_OPTION_##KIND, name, usual, doc},
+#include "frontend/options.def"
 };
 
 typedef struct OptionCheck {
@@ -270,17 +262,17 @@ static const char *foreign_option(Text name) {
 }
 
 static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
-    Text names[countof(options)];
+    Text names[OPTION_COUNT];
     size_t count = 0;
     if (!arg->name.text.len) {
         lone_value(check, arg, format);
         return;
     }
-    for (size_t i = 0; i < countof(options); i++) {
-        bool there = options[i].id & check->known;
-        if (there) names[count++] = text_of(options[i].name);
-        if (!there || !text_is(arg->name.text, options[i].name)) continue;
-        if (arg->value) set_option(check, options[i].id, arg);
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        bool there = option_docs[i].id & check->known;
+        if (there) names[count++] = text_of(option_docs[i].name);
+        if (!there || !text_is(arg->name.text, option_docs[i].name)) continue;
+        if (arg->value) set_option(check, option_docs[i].id, arg);
         return;
     }
     const char *meant = foreign_option(arg->name.text);

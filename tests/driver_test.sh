@@ -442,6 +442,31 @@ expect doc_step 0 '| where P' doc where
 expect doc_forms 0 '| distinct k, ... keep first|last by s' doc distinct
 holds doc_forms_function grep -qF 'fn distinct(xs: [T]) -> [T]' out
 expect doc_step_unknown 2 "did you mean 'where'?" doc wher
+expect doc_format 0 'thousands = none          read: ' doc tsv
+expect doc_option 0 'encoding = "utf-8" of csv, jsonl, json, text' doc encoding
+expect doc_window 0 'lag(x), lag(x, n), lead(x), lead(x, n)' doc lag
+expect doc_statement 0 'extern fn NAME(a: T, ...) -> R from "FILE.c"' doc extern
+expect doc_topics 0 'One of two values.' doc expressions
+expect doc_foreign 0 '| unpivot (x, y) as (name, value)' doc melt
+expect doc_about 0 'is_zone(s: str) -> bool' doc 'time zone'
+# What the tables have has a name there: formats, options, functions of windows.
+sed -n 's/^WINDOW([A-Z_]*, *"\([a-z_]*\)".*/\1/p; s/^OPTION([A-Z_]*, "\([a-z_]*\)".*/\1/p' \
+    "$top/ir/windows.def" "$top/frontend/options.def" >names
+holds doc_names sh -c '[ "$(wc -l <names)" -gt 30 ]'
+printf '%s\n' csv tsv jsonl json text files npy >>names
+while read -r word; do expect "doc_name: $word" 0 "" doc "$word"; done <names
+# The examples of topics are programs that pass; some need files.
+printf 'def twice(x):\n    return x * 2\n' >twice.py
+printf '#include <stdint.h>\nint64_t twice(int64_t x) { return x * 2; }\n' >twice.c
+printf 'fn half(x: i64) -> i64 = x // 2\n' >lib.sbd
+"$sbc" doc --markdown | sed -n '/^## Statements/,/^## Options/p' | grep '^| `' |
+    sed 's/^.*| `` //; s/ `` |$//; s/ ``<br>`` /\n/g; s/\\|/|/g; a@@' >examples
+holds doc_examples sh -c '[ "$(grep -c "^@@" examples)" -gt 30 ]'
+awk -v RS='@@\n' '{ file = "topic" NR ".sbd"; printf "%s", $0 >file; close(file) }' examples
+for file in topic*.sbd; do
+    grep -q 'write\|^fn half' "$file" || sed -i '$s/$/ | write csv("-")/' "$file"
+    expect "doc_topic: $(head -n 1 "$file")" 0 "" check "$file"
+done
 # The example of each step runs, and has rows.
 "$sbc" doc --markdown | awk -F' `` ' '/^## /{ steps = /Steps/ } steps && NF == 3 { gsub(/\\\|/, "|"); print $2 }' >steps
 holds doc_steps sh -c '[ "$(wc -l <steps)" -gt 20 ]'
