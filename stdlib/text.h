@@ -14,6 +14,7 @@
 #include "stdlib/text/not_text.h"
 #include "stdlib/text/path.h"
 #include "stdlib/text/resemble.h"
+#include "stdlib/text/row_fix.h"
 #include "stdlib/text/string.h"
 #include "stdlib/text/text_out.h"
 #include "stdlib/text/url.h"

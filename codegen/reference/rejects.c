@@ -109,7 +109,12 @@ static void fail_record(Job *job, const Reject *reject, LimitLines lines) {
     bool row = reject->status == SB_FAULT_FIELD_COUNT || reject->status == SB_FAULT_BAD_JSON;
     const SbNotText *is =
         row ? sb_cr_lines(reject->raw.at, (int64_t)reject->raw.len) : nullptr;
+    SbStr message = {reject->message.at, (int64_t)reject->message.len},
+          raw = {reject->raw.at, (int64_t)reject->raw.len};
+    const char *said = is || reject->computed ? nullptr
+                                              : sb_fix_by_row(reject->status, message, raw);
     if (is) fix = computed = is->fix;
+    if (said) fix = said;
     text_buf_format(out, "   = fix: %s\n", reject->computed && computed[0] ? computed : fix);
     if (lines.fix) text_buf_format(out, "   = fix: %s\n", lines.fix);
 }

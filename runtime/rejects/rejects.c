@@ -18,6 +18,10 @@ static const char *fix_of(const Reject *reject, const SbJob *job) {
     const SbNotText *is = row ? sb_cr_lines(reject->raw, reject->raw_len) : nullptr;
     if (is) return is->fix;
     bool computed = reject->site < job->site_count && job->sites[reject->site].line > 0;
+    SbStr message = {reject->message, reject->message_len};
+    const char *said = computed ? nullptr
+        : sb_fix_by_row(reject->fault, message, (SbStr){reject->raw, reject->raw_len});
+    if (said) return said;
     return computed && info->computed_fix[0] ? info->computed_fix : info->fix;
 }
 
