@@ -107,6 +107,37 @@ static bool infer(Guessed *found, Inferred *out, TextBuf *error) {
     return true;
 }
 
+static uint32_t number_columns(const Type *row) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < row->field_count; i++) {
+        TypeKind kind = type_base(row->fields[i].type)->kind;
+        count += kind == TYPE_I64 || kind == TYPE_U64 || kind == TYPE_F64;
+    }
+    return count;
+}
+
+// Numbers as other countries write them: the form in which more columns are numbers.
+static bool infer_numbers(Guessed *found, Inferred *out, TextBuf *error) {
+    static const struct { char decimal, thousands; } forms[] = {{',', 0}, {',', '.'}, {'.', ','}};
+    if (!infer(found, out, error)) return false;
+    if (!format_info(found->input.format)->dialect) return true;
+    CsvOptions best = found->csv, plain = found->csv;
+    for (size_t i = 0; i < countof(forms); i++) {
+        Inferred other;
+        TextBuf why = {0};
+        found->csv = plain;
+        found->csv.decimal = forms[i].decimal;
+        found->csv.thousands = forms[i].thousands;
+        bool good = forms[i].decimal != plain.delimiter && infer(found, &other, &why);
+        text_buf_free(&why);
+        if (!good || number_columns(other.type) <= number_columns(out->type)) continue;
+        *out = other;
+        best = found->csv;
+    }
+    found->csv = best;
+    return true;
+}
+
 // ---- printing -----------------------------------------------------------------------------------
 
 // flights-2013.csv.gz -> Flights
@@ -155,6 +186,10 @@ static void print_schema(TextBuf *buf, Text path, const Guessed *found, const In
     char delimiter = found->csv.delimiter;
     if (csv && delimiter != ',' && delimiter != '\t')
         text_buf_format(buf, ", delimiter = \"%c\"", delimiter);
+    if (csv && found->csv.decimal != '.')
+        text_buf_format(buf, ", decimal = \"%c\"", found->csv.decimal);
+    if (csv && found->csv.thousands)
+        text_buf_format(buf, ", thousands = \"%c\"", found->csv.thousands);
     SbStr encoding = sb_encoding_name(found->encoding);
     if (found->encoding != SB_ENCODING_UTF8)
         text_buf_format(buf, ", encoding = \"%.*s\"", (int)encoding.len, encoding.ptr);
@@ -191,7 +226,7 @@ static bool schema_one(const Options *options, const char *word, TextBuf *out, T
         return false;
     }
     TextBuf why = {0};
-    bool good = infer(&found, &inferred, &why);
+    bool good = infer_numbers(&found, &inferred, &why);
     if (good) print_schema(out, text_of(word), &found, &inferred);
     else
         text_buf_format(error, "the columns of %.*s cannot be inferred: ", TEXT_ARG(path));
