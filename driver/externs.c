@@ -3,6 +3,8 @@
 #include "codegen/build/cache.h"
 #include "driver/header.h"
 
+#include <string.h>
+
 static const Span nowhere = {0, 0, SPAN_NONE};
 
 static Span span_of_file(const Session *s, Text path) {
@@ -30,6 +32,14 @@ static void note_said(const ExternFault *fault, Diag *diag, Diags *diags) {
     if (len) diag_note(diags, diag, "it said:\n%.*s", (int)len, fault->said.at);
 }
 
+// The C compiler lacks a type of ours.
+static bool lacks_types(Text said) {
+    Text lead = TEXT("unknown type name 'Sb");
+    for (size_t i = 0; i < said.len; i++)
+        if (text_starts((Text){said.at + i, said.len - i}, lead)) return true;
+    return false;
+}
+
 // One file, or what was needed to compile it.
 static void complain_of_file(const Session *s, const ExternFault *fault, Diags *diags) {
     Span span = span_of_file(s, fault->path);
@@ -38,6 +48,9 @@ static void complain_of_file(const Session *s, const ExternFault *fault, Diags *
     note_said(fault, diag, diags);
     if (!fault->said.len && fault->path.len)
         diag_fix(diags, diag, "correct the path; it is relative to the folder of the program");
+    if (lacks_types(text_buf_view(&fault->said)))
+        diag_fix(diags, diag, "write #include \"pipeline.h\" in it; `sbc header %s` prints what "
+                              "that declares", s->name);
 }
 
 static void complain_of_missing(const Session *s, const ExternFault *fault, const FnRef *ref,
@@ -64,8 +77,13 @@ static void complain_of_types(const Session *s, const ExternFault *fault, const 
                           TEXT_ARG(decl->ref->symbol));
     diag_label(diags, diag, fn->name_span, "declared here");
     if (decl == fault->differing[0]) note_said(fault, diag, diags);
-    diag_fix(diags, diag, "define it as %.*s", TEXT_ARG(header_prototype(s->arena, fn)));
+    Text prototype = header_prototype(s->arena, fn);
+    bool ours = memchr(prototype.at, 'S', prototype.len);  // SbStr
+    diag_fix(diags, diag, "define it as %.*s%s", TEXT_ARG(prototype),
+             ours ? " with #include \"pipeline.h\"" : "");
 }
+
+#include <string.h>
 
 int externs_complain(const Session *s, ExternFault *fault) {
     Session later = session_later(s);

@@ -126,7 +126,8 @@ static void print_expr(Tree *t, const AstExpr *e) {
         t->level--;
     }
     if (e->frame) {
-        line(t, e->frame->range ? "range" : "rows", e->frame->all ? TEXT("all") : (Text){0});
+        line(t, e->frame->range ? "range" : "rows", !e->frame->all ? (Text){0}
+                 : e->frame->to_here ? TEXT("all back") : TEXT("all"));
         t->level++;
         if (e->frame->back) line(t, "back", (Text){0}), print_expr(t, e->frame->back);
         if (e->frame->ahead) line(t, "ahead", (Text){0}), print_expr(t, e->frame->ahead);

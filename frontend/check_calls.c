@@ -160,7 +160,17 @@ Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call) {
     return good ? add_aggregate(checker, group, agg) : error_value(checker);
 }
 
-static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
+// In a window an aggregate that it does not have.
+Value windowless_aggregate(Checker *checker, const AstExpr *call) {
+    Diag *diag = report(checker, DIAG_AGGREGATE_PLACE, call->span,
+                        "'%.*s' is no function of windows", TEXT_ARG(call->name.text));
+    report_label(checker, diag, call->span, "windows have count, sum, mean, min and max");
+    report_fix(checker, diag, "write `| group by K { x = %.*s(...) }` in a flow of its own, and "
+                              "`| join` that flow on K", TEXT_ARG(call->name.text));
+    return error_value(checker);
+}
+
+static Value misplaced_aggregate(Checker *checker, const Scope *scope, const AstExpr *call) {
     if (checker->in_aggregate) {
         Diag *diag = report(checker, DIAG_AGGREGATE_PLACE, call->span,
                             "'%.*s' stands inside another aggregate", TEXT_ARG(call->name.text));
@@ -169,14 +179,22 @@ static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
                    TEXT_ARG(source_text(checker, call->span)));
         return error_value(checker);
     }
+    if (scope->kind == SCOPE_WINDOW) return windowless_aggregate(checker, call);
     Diag *diag = report(checker, DIAG_AGGREGATE_PLACE, call->span,
                         "'%.*s' is an aggregate; it means something only in `group` and "
                         "`aggregate`",
                         TEXT_ARG(call->name.text));
     report_label(checker, diag, call->span, "one row is at hand here");
-    report_fix(checker, diag, "write | aggregate { x = %.*s } or | group by K { ... }, and use x "
-                              "after it",
-               TEXT_ARG(source_text(checker, call->span)));
+    Text text = source_text(checker, call->span);
+    WindowKind kind;
+    if (window_kind_find(call->name.text, &kind))
+        report_fix(checker, diag, "write | group by K { x = %.*s }, or to keep all rows "
+                                  "| window by K { x = %.*s rows all }",
+                   TEXT_ARG(text), TEXT_ARG(text));
+    else
+        report_fix(checker, diag, "write | aggregate { x = %.*s } or | group by K { ... }, and use "
+                                  "x after it",
+                   TEXT_ARG(text));
     return error_value(checker);
 }
 
@@ -304,7 +322,7 @@ Value check_call(Checker *checker, Scope *scope, const AstExpr *call, const Type
     if (tensors && (args.broken || takes_tensors(&args) || !(fn_count || agg_count)))
         return call_tensor_function(checker, scope, &args);
     if (fn_count) return call_library(checker, scope, &args, fns, fn_count);
-    if (agg_count || counts) return misplaced_aggregate(checker, call);
+    if (agg_count || counts) return misplaced_aggregate(checker, scope, call);
     if (is_window_call(checker, call)) return misplaced_window(checker, call);
     return unknown_function(checker, scope, call);
 }

@@ -233,8 +233,12 @@ static bool extern_file(Checker *checker, const AstStmt *stmt) {
     Diag *diag = report(checker, DIAG_EXTERN_REFUSED, stmt->from_span, "'%.*s' is no C file",
                         TEXT_ARG(stmt->from));
     report_label(checker, diag, stmt->from_span, "its name does not end in .c");
-    report_fix(checker, diag, "name the C file that defines '%.*s': from \"FILE.c\"",
-               TEXT_ARG(stmt->name.text));
+    if (text_ends(stmt->from, ".py"))
+        report_fix(checker, diag, "a module of Python: from python \"%.*s:%.*s\"",
+                   (int)(stmt->from.len - 3), stmt->from.at, TEXT_ARG(stmt->name.text));
+    else
+        report_fix(checker, diag, "name the C file that defines '%.*s': from \"FILE.c\"",
+                   TEXT_ARG(stmt->name.text));
     return false;
 }
 

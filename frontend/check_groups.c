@@ -67,6 +67,7 @@ static bool group_results(Checker *checker, const AstStep *step, GroupBuild *gro
         scope_bind(checker, out, group->keys[i].name, key);
     }
     bool good = true;
+    group->step = step;
     for (uint32_t i = 0; i < step->agg_count; i++) {
         group->only = pivot_condition(checker, step, i);
         Value value = check_item(checker, &result, &step->aggs[i]);

@@ -249,6 +249,15 @@ static const char *foreign_option(Text name) {
         {" union_by_name missing_columns allow_missing_columns ", "write missing = null"},
         {" nrows n_rows limit ", "leave rows out by a step: | limit 100"},
         {" schema dtype dtypes columns types ", "declare them: read csv(...) as {a: i64, b: str?}"},
+        {" date dateformat date_format timestampformat timestamp_format datetime_format "
+         "parse_dates ",
+         "declare the column as str, and | derive d = date(d, \"%d.%m.%Y\")"},
+        {" filename include_path source_file file_row_number ",
+         "directly after the read: | derive file = source(), number = line()"},
+        {" partition_by partitionby partition_cols ",
+         "put the keys into the path: write csv(\"out/year={year}/\")"},
+        {" hive_partitioning ", "put the keys into the path: \"out/year={year: i64}/*.csv\""},
+        {" bom ", "a byte order mark is left out when a file is read, and none is written"},
         {" mode ", "write append = true, or give the job --overwrite"},
         {" overwrite if_exists exist_ok ", "give the job --overwrite"},
         {" append ", "rows are appended to csv, jsonl and text by `write`; of other formats give "

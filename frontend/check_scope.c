@@ -72,7 +72,7 @@ Text source_text(const Checker *checker, Span span) {
 
 // The names there are, shortened, when none is close.
 static Text name_list(Checker *checker, const Text *names, size_t count) {
-    enum { SHOWN_MAX = 8 };
+    enum { SHOWN_MAX = 12 };
     TextBuf buf = {0};
     for (size_t i = 0; i < count && i < SHOWN_MAX; i++)
         text_buf_format(&buf, i ? ", '%.*s'" : "'%.*s'", TEXT_ARG(names[i]));
@@ -166,6 +166,18 @@ static const char *scope_noun(ScopeKind kind) {
     return "name";
 }
 
+// Is it the name of another item of the step? Then the next step has it.
+static bool fix_later(Checker *checker, const Scope *scope, Diag *diag, Text name) {
+    const AstStep *step = scope->kind == SCOPE_RESULT ? scope->group->step : nullptr;
+    for (uint32_t i = 0; step && i < step->agg_count; i++) {
+        if (!text_eq(step->aggs[i].name.text, name)) continue;
+        report_fix(checker, diag, "items do not see each other: put this one into the next step, "
+                                  "| derive x = ... %.*s ...", TEXT_ARG(name));
+        return true;
+    }
+    return false;
+}
+
 static Value unknown_name(Checker *checker, Scope *scope, Name name, Span span) {
     if (scope->unknown || may_be_declared(checker, name.text)) return error_value(checker);
     if (scope->kind == SCOPE_CONSTANT) {
@@ -192,6 +204,7 @@ static Value unknown_name(Checker *checker, Scope *scope, Name name, Span span) 
     Text *names = scope_names(checker, scope, &count);
     if (find_let(checker, name.text))
         report_note(checker, diag, "'%.*s' is a flow; a flow is not a value", TEXT_ARG(name.text));
+    if (fix_later(checker, scope, diag, name.text)) return error_value(checker);
     if (count) fix_names(checker, diag, name.text, names, count);
     else report_fix(checker, diag, "declare a param of this name; a text stands in quotes");
     return error_value(checker);

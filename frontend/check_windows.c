@@ -250,7 +250,11 @@ static bool take_frame(WindowCall *of) {
                            "take one");
     if (frame->all && frame->range)
         return blame_frame(of, "`range` takes a distance", "write `rows all`");
-    if (frame->all) return out->ahead = FRAME_ALL, true;
+    if (frame->all) {
+        out->back = FRAME_ALL;
+        out->ahead = frame->to_here ? 0 : FRAME_ALL;
+        return true;
+    }
     const Type *type = kind_type(of->checker, TYPE_I64);
     if (frame->range) {
         out->unit = FRAME_RANGE;
@@ -275,8 +279,25 @@ static bool take_frame(WindowCall *of) {
     return reach(of, frame->back, type, &out->back) && reach(of, frame->ahead, type, &out->ahead);
 }
 
+// Without an order and a frame it is easily taken for a figure of all rows of the key.
+static void warn_of_running(WindowCall *of) {
+    bool running = rules[of->fn.kind].frame == RUNNING;
+    if (!running || of->call->frame || of->build->sort_count) return;
+    Diag *diag = report(of->checker, DIAG_RUNNING_WINDOW, of->call->span,
+                        "'%.*s' runs from the first row to this one",
+                        TEXT_ARG(of->call->name.text));
+    report_label(of->checker, diag, of->call->span, "in the order of the flow");
+    Text call = source_text(of->checker, of->call->span);
+    report_fix(of->checker, diag, "write `%.*s rows all` for all rows, `rows all back` for a "
+                                  "running figure",
+               TEXT_ARG(call));
+}
+
 static bool has_order(WindowCall *of) {
-    if (!rules[of->fn.kind].order || of->build->sort_count) return true;
+    if (!rules[of->fn.kind].order || of->build->sort_count) {
+        warn_of_running(of);
+        return true;
+    }
     Diag *diag = report(of->checker, DIAG_WINDOW_ORDER, of->call->span,
                         "'%.*s' needs an order of the rows", TEXT_ARG(of->call->name.text));
     report_label(of->checker, diag, of->call->span, "nothing says which row comes before");
@@ -309,6 +330,9 @@ Value check_window_call(Checker *checker, Scope *scope, const AstExpr *call) {
     WindowCall of = {.checker = checker, .build = scope->window, .call = call,
                      .fn = {.arg = EXPR_NONE, .span = call->span}};
     if (!window_kind_find(call->name.text, &of.fn.kind)) {
+        size_t aggregates;
+        declarations(checker, call->name.text, true, &aggregates);
+        if (aggregates) return windowless_aggregate(checker, call);
         blame_call(&of, call->frame->span, "takes no frame", "leave the frame out");
         return error_value(checker);
     }

@@ -423,6 +423,7 @@ struct GroupBuild {
     const Type **key_types;
     Agg       *aggs;
     uint32_t   agg_count, agg_cap;
+    const AstStep *step;    // Of its results; null while its keys are checked.
     const AstExpr *only;    // PIVOT: of which rows the aggregates are, beside their own `where`.
 };
 
@@ -471,6 +472,8 @@ bool  is_window_call(Checker *checker, const AstExpr *call);
 Value check_window_call(Checker *checker, Scope *scope, const AstExpr *call);
 // The same outside of a window: reported.
 Value misplaced_window(Checker *checker, const AstExpr *call);
+// Reports an aggregate that a window does not have.
+Value windowless_aggregate(Checker *checker, const AstExpr *call);
 Flow  step_window(Checker *checker, Flow flow, const AstStep *step);
 Flow  step_top(Checker *checker, Flow flow, const AstStep *step);
 Flow  keep_one(Checker *checker, Flow flow, const AstStep *step);  // distinct K keep first by S

@@ -211,7 +211,7 @@ static void put_if(Page *page, const AstExpr *e, bool broken) {
 
 static void put_frame(Page *page, const AstFrame *frame) {
     page_put(page, frame->range ? " range" : " rows");
-    if (frame->all) page_put(page, " all");
+    if (frame->all) page_put(page, frame->to_here ? " all back" : " all");
     const AstExpr *ends[] = {frame->back, frame->ahead};
     for (unsigned i = 0; i < countof(ends); i++) {
         if (!ends[i]) continue;

@@ -192,9 +192,34 @@ static uint32_t skip_raw_quotes(Lexer *l, uint32_t behind) {
     return behind;
 }
 
+static uint32_t find(const Lexer *l, uint32_t from, uint32_t end, const char *what) {
+    size_t len = strlen(what);
+    for (uint32_t i = from; i + len <= end; i++)
+        if (memcmp(l->text.at + i, what, len) == 0) return i;
+    return end;
+}
+
+// A string as Python or Rust writes it: """...""", r#"..."#. One token, up to its end or that of
+// the line.
+static void lex_foreign_string(Lexer *l, bool raw, uint32_t begin, const char *close) {
+    uint32_t end = line_end(l, l->at), stop = find(l, begin, end, close);
+    if (stop < end) stop += (uint32_t)strlen(close);
+    Span span = span_of(l->input, l->at, stop);
+    Diag *d = diag_add(l->input->diags, raw ? DIAG_RAW_QUOTE : DIAG_SINGLE_QUOTES, span,
+                       "a string has one double quote at each end");
+    diag_fix(l->input->diags, d, "%s", raw ? "write r\"...\", and \\x22 for a quote in a pattern"
+                                           : "write \"...\" on one line, with \\\" for a quote and "
+                                             "\\n for a line end");
+    push(l, TOKEN_BAD, l->at, stop);
+}
+
 // What begins with a quote; `lead` is the length of r or f in front of it.
 static void lex_quote(Lexer *l, TokenKind kind, uint32_t lead) {
     uint32_t quote = l->at + lead;
+    if (peek(l, lead + 1) == '"' && peek(l, lead + 2) == '"') {
+        lex_foreign_string(l, kind == TOKEN_RAW_STRING, quote + 3, "\"\"\"");
+        return;
+    }
     uint32_t behind = kind == TOKEN_FSTRING ? lex_skip_fstring(l->text, quote, l->end, 0)
                     : lex_skip_string(l->text, quote, l->end, kind == TOKEN_RAW_STRING);
     if (kind == TOKEN_RAW_STRING) behind = skip_raw_quotes(l, behind);
@@ -222,8 +247,14 @@ static void lex_single_quote(Lexer *l) {
         return;
     }
     Text inside = {l->text.at + l->at + 1, close - l->at - 1};
-    diag_fix(l->input->diags, d, "write \"%.*s\"", TEXT_ARG(inside));
-    push(l, TOKEN_STRING, l->at, close + 1);
+    bool pattern = memchr(inside.at, '\\', inside.len);
+    if (pattern)
+        diag_fix(l->input->diags, d, "write r\"...\", and \\x22 for a double quote in a pattern");
+    else if (memchr(inside.at, '"', inside.len))
+        diag_fix(l->input->diags, d, "write \"...\", and \\\" for a double quote inside");
+    else diag_fix(l->input->diags, d, "write \"%.*s\"", TEXT_ARG(inside));
+    // What escapes would mean there is not known.
+    push(l, pattern ? TOKEN_BAD : TOKEN_STRING, l->at, close + 1);
 }
 
 // A backtick in the name stands twice.
@@ -368,7 +399,7 @@ static const struct {
     {"…", ".."},
     {"$", "the bare name: names take no `$`"},
     {"^", "pow(x, y)"},
-    {"~", "not"},
+    {"~", "not, or matches(x, r\"...\") for a pattern"},
     {"@", "the bare name: names take no `@`"},
 };
 
@@ -447,6 +478,8 @@ static void lex_token(Lexer *l) {
     else if (c == '"') lex_quote(l, TOKEN_STRING, 0);
     else if (c == 'r' && next == '"') lex_quote(l, TOKEN_RAW_STRING, 1);
     else if (c == 'f' && next == '"') lex_quote(l, TOKEN_FSTRING, 1);
+    else if (c == 'r' && next == '#' && peek(l, 2) == '"')
+        lex_foreign_string(l, true, l->at + 3, "\"#");
     else if (c == '\'') lex_single_quote(l);
     else if (c == '`') lex_backticks(l);
     else if (lex_is_digit(c)) lex_digits(l);

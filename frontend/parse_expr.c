@@ -682,13 +682,18 @@ static AstExpr *parse_and(Parser *p) {
 static AstExpr *parse_or(Parser *p) {
     Span start = start_of(p), op_span;
     AstExpr *e = parse_and(p);
-    while (!p->panic && take_logical(p, "or", TOKEN_FOREIGN_OR, &op_span)) {
+    while (!p->panic) {
+        bool foreign = parser_at(p, TOKEN_FOREIGN_OR);
+        if (!take_logical(p, "or", TOKEN_FOREIGN_OR, &op_span)) break;
         AstExpr *either = new_expr(p, AST_BINARY, start);
         either->op = AST_OP_OR;
         either->op_span = op_span;
         either->a = e;
         either->b = parse_and(p);
         e = done(p, either);
+        AstExprKind left = either->a->kind;
+        bool texts = left == AST_STR || left == AST_ERROR || either->b->kind == AST_STR;
+        if (foreign && texts) e = new_expr(p, AST_ERROR, e->span);  // SQL's `+`.
     }
     return e;
 }
@@ -732,8 +737,10 @@ AstExpr *parse_expr(Parser *p) {
     bool choice = parser_at_word(p, "if") && parser_begins_operand(p, 1);
     AstExpr *e = choice ? parse_if(p) : parse_or(p);
     if (!p->panic && parser_at(p, TOKEN_QUESTION)) {
+        bool field = parser_ahead(p, 1, TOKEN_DOT);
         Diag *d = parser_error(p, DIAG_TERNARY, start_of(p), "`?` belongs to types");
-        diag_fix(p->in.diags, d, "write if CONDITION then VALUE else VALUE; for null, x ?? VALUE");
+        diag_fix(p->in.diags, d, "%s", field ? "write `a.b`: of an `a` that is null it is null"
+            : "write if CONDITION then VALUE else VALUE; for null, x ?? VALUE");
     }
     parser_leave(p);
     return e;

@@ -61,9 +61,11 @@ AstFlow *parse_flow_head(Parser *p) {
         Token token = parser_take(p);
         flow->name = (Name){parser_text(p, token), parser_span(p, token)};
     } else {
+        bool number = parser_at(p, TOKEN_NUMBER);
         Diag *d = parser_unexpected(p, DIAG_EXPECTED_STATEMENT, "a flow");
-        diag_fix(p->in.diags, d,
-                 "begin with read FORMAT(...), range(n), a table or the name of a flow");
+        diag_fix(p->in.diags, d, "%s",
+                 number ? "a value with a name is a param: param NAME: i64 = 5"
+                        : "begin with read FORMAT(...), range(n), a table or the name of a flow");
     }
     flow->span = flow->head_span = parser_since(p, start);
     parser_leave(p);

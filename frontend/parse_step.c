@@ -59,9 +59,11 @@ static AstItem parse_item(Parser *p) {
 }
 
 static Diag *blame_empty(Parser *p, const AstStep *step, const char *fix) {
+    TokenKind next = parser_token(p, 1).kind;
+    bool below = next == TOKEN_ASSIGN || next == TOKEN_COMMA;
     Diag *d = parser_error(p, DIAG_NOTHING_LISTED, parser_behind(p), "`%.*s` lists nothing",
                            TEXT_ARG(step->keyword.text));
-    diag_fix(p->in.diags, d, "%s", fix);
+    diag_fix(p->in.diags, d, "%s", below ? "begin the list on the line of the step" : fix);
     return d;
 }
 
@@ -200,6 +202,19 @@ static void parse_one(Parser *p, AstStep *step) {
     one_item(p, step, item);
 }
 
+// `desc` or `asc` in front of a key. True: it is reported.
+static bool blame_early_direction(Parser *p) {
+    bool word = parser_at_word(p, "desc") || parser_at_word(p, "asc");
+    bool key = parser_ahead(p, 1, TOKEN_WORD) && !parser_token(p, 1).first;
+    if (!word || !key || parser_ahead_word(p, 1, "desc") || parser_ahead_word(p, 1, "asc") ||
+        parser_ahead_word(p, 1, "nulls"))
+        return false;
+    Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_token(p, 0)),
+                          "the direction stands behind the key");
+    diag_fix(p->in.diags, d, "write `KEY desc`; ascending is the default");
+    return true;
+}
+
 // key = expr ["desc"] ["nulls" "first"]       (of `top`: expr ["asc"] ["nulls" "first"])
 static AstItem parse_sort_key(Parser *p, bool down) {
     AstItem item = {.span = parser_span(p, parser_token(p, 0))};
@@ -208,6 +223,7 @@ static AstItem parse_sort_key(Parser *p, bool down) {
             parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "descending is a word");
         diag_fix(p->in.diags, d, "write `desc` after the key");
     }
+    if (blame_early_direction(p)) parser_take(p);
     item.value = parse_handled(p);
     bool up = down && !p->panic && parser_skip_word(p, "asc");
     bool ascending = !up && !p->panic &&
@@ -726,7 +742,8 @@ static const struct { const char *word, *ours; } foreign_steps[] = {
     {"concat", "union"}, {"append", "union"}, {"merge", "join"}, {"lookup", "join left"},
     {"melt", "unpivot"}, {"pivot_longer", "unpivot"}, {"pivot_wider", "pivot"},
     {"pivot_table", "pivot"}, {"save", "write"}, {"output", "write"}, {"into", "write"},
-    {"to", "write"}, {"remove", "drop"},
+    {"to", "write"}, {"remove", "drop"}, {"dedupe", "distinct"}, {"deduplicate", "distinct"},
+    {"flat_map", "explode"}, {"flatmap", "explode"}, {"count", "aggregate"}, {"tee", "let"},
 };
 
 static void blame_step(Parser *p, Token token) {
@@ -737,7 +754,10 @@ static void blame_step(Parser *p, Token token) {
     for (size_t i = 0; i < countof(kinds); i++) {
         if (!parser_word_is(p, token, kinds[i])) continue;
         Diag *d = parser_error(p, DIAG_SQL_HABIT, span, "`join` comes first");
-        diag_fix(p->in.diags, d, "write `join left FLOW on KEY`");
+        bool cross = parser_word_is(p, token, "cross");
+        diag_fix(p->in.diags, d, "%s", cross
+            ? "derive a column that is 1 in both flows, and join on it: | join FLOW on all"
+            : "write `join left FLOW on KEY`");
         return;
     }
     for (size_t i = 0; i < countof(foreign_steps) && !near.len; i++) {

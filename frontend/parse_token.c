@@ -237,6 +237,30 @@ static bool ends_list(const Parser *p, const List *list) {
            token.kind == TOKEN_CLOSE_SQUARE;
 }
 
+// What other languages write behind an item. True: it is reported.
+static bool blame_word_behind(Parser *p) {
+    static const struct { const char *word, *fix; } words[] = {
+        {"over", "it is a step: | window by K { NAME = sum(x) rows all }; | window by K sort S { "
+                 "NAME = sum(x) } for a running one"},
+        {"filter", "write `count() where P`"},
+        {"at", "write in_zone(t, \"Europe/Berlin\"), or hour(t, \"Europe/Berlin\")"},
+        {"by", "it is a step: | group by K { NAME = count() }, or | window by K { NAME = count() "
+               "rows all } to keep the rows"},
+        {"as", "a cast is the name of its type: str(x), i64(s), date(s); a name stands in front: "
+               "NAME = x"},
+    };
+    Token token = parser_token(p, 0);
+    if (!parser_at(p, TOKEN_WORD) || token.first || parser_ahead(p, 1, TOKEN_ASSIGN)) return false;
+    for (size_t i = 0; i < countof(words); i++) {
+        if (!parser_word_is(p, token, words[i].word) || !parser_begins_operand(p, 1)) continue;
+        Diag *d = parser_error(p, DIAG_SQL_HABIT, parser_span(p, token), "`%.*s` is no word of an "
+                               "expression", TEXT_ARG(parser_text(p, token)));
+        diag_fix(p->in.diags, d, "%s", words[i].fix);
+        return true;
+    }
+    return false;
+}
+
 bool parser_more(Parser *p, List *list) {
     if (!list->begun) {
         list->begun = true;
@@ -258,6 +282,7 @@ bool parser_more(Parser *p, List *list) {
         return false;
     }
     if (ends_list(p, list) || !begins_item(p, list) || p->at == list->last) return false;
+    if (blame_word_behind(p)) return false;
     Diag *d = parser_slip(p, DIAG_MISSING_COMMA, parser_behind(p), "a comma is missing");
     diag_label(p->in.diags, d, parser_span(p, parser_token(p, 0)), "another item begins");
     diag_fix(p->in.diags, d, "put a comma between the items");

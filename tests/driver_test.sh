@@ -278,6 +278,14 @@ type F = {
   ok:   bool,
   t:    f64,
 }'
+# Numbers as other countries write them, where more columns are numbers then.
+printf 'name;amount;n\nM;1.234,50;1.000\nN;-2,5;7\n' >de.csv
+expect schema_decimal 0 'read csv("de.csv", delimiter = ";", decimal = ",", thousands = ".") as De' schema de.csv
+holds schema_decimal_types sh -c 'grep -q "amount: f64" out && grep -q "n:      i64" out'
+printf 'name,amount\nM,"1,234.5"\n' >us.csv
+expect schema_thousands 0 'read csv("us.csv", thousands = ",") as Us' schema us.csv
+printf 'version;n\n1.234;5\n' >version.csv
+expect schema_point 0 'read csv("version.csv", delimiter = ";") as Version' schema version.csv
 gzip -k f.csv
 expect schema_gz 0 'dep:  i64?' schema f.csv.gz
 printf '{"a":1,"b":{"c":[1,2.5]}}\n{"a":null,"b":{"c":[]},"d":"2020-01-01"}\n' >j.jsonl
@@ -563,6 +571,11 @@ expect extern_clash_reference 0 '2,3,4,5,6,7' run --engine=reference clash.sbd
 echo 'double twice(' >c.c
 expect extern_wrong 1 'the C compiler refused c.c' run c.sbd
 holds extern_wrong_place grep -qF -e '--> c.sbd:1:37' err
+printf 'extern fn size(s: str) -> i64 from "size.c"\nrange(3) | derive n = size("a") | write csv("-")\n' >size.sbd
+printf '#include <string.h>\n#include <stdint.h>\nint64_t size(SbStr s) { return strchr(s.ptr, 97) != 0; }\n' >size.c
+expect extern_types_lacking 1 'fix: write #include "pipeline.h" in it; `sbc header size.sbd` prints what that declares' run size.sbd
+echo 'long size(const char *s) { return *s; }' >size.c
+expect extern_types_other 1 'fix: define it as int64_t size(SbStr s); with #include "pipeline.h"' run size.sbd
 echo 'double twise(double x) { return x; }' >c.c
 for how in 'run c.sbd' 'run --engine=reference c.sbd' 'compile c.sbd'; do
     expect extern_unknown 1 "error[SB0006]: c.c defines no function 'twice'" $how

@@ -108,6 +108,15 @@ def names():
                 yield tool, line
 
 
+def undocumented(words):
+    """Those for which `sbc doc` has no answer."""
+    for i in range(0, len(words), NAMES_AT_ONCE):
+        done = subprocess.run([SBC, "doc", *words[i:i + NAMES_AT_ONCE]], capture_output=True, check=False)
+        yield from re.findall(r"unknown function, step or topic '([^']*)'", done.stderr.decode())
+        if done.returncode not in (0, 2):
+            raise SystemExit(f"sbc doc: exit {done.returncode}")
+
+
 def values():
     """What the answers of some statistics must give, by Python's own."""
     x, y = [2.0, 3.0, 5.0, 11.0], [1.0, 4.0, 6.0, 7.0]
@@ -167,6 +176,8 @@ def main():
     for name, answer in sorted(answers.items()):
         guess = answer and (answer[1].startswith("did you mean") or answer[1].startswith("`sbc doc`"))
         tally.hold(not guess, f"{name} has no answer but '{answer and answer[1]}' ({tools[name]})")
+    for name in undocumented(sorted(tools)):
+        tally.hold(False, f"sbc doc has no answer for {name} ({tools[name]})")
     for name, want in STATISTICS.items():
         tally.hold(answers[name] == ("SB0203", want), f"{name}: {answers[name]}, expected {want}")
     for name, good, said, value in values():

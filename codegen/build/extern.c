@@ -137,8 +137,9 @@ static bool complains_of(Arena *arena, const TextBuf *said, const ExternDecl *de
     for (const char *at = said->at, *end = at + said->len; at && at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         Text line = {at, (size_t)((stop ? stop : end) - at)};
-        if (text_starts(line, place) && memmem(line.at, line.len, symbol.at, symbol.len))
-            return true;
+        // The name of the program may be that of the function.
+        size_t lead = text_starts(line, place) ? place.len : line.len;
+        if (memmem(line.at + lead, line.len - lead, symbol.at, symbol.len)) return true;
         at = stop ? stop + 1 : end;
     }
     return false;
