@@ -1,5 +1,7 @@
 #include "codegen/emit.h"
 
+#include <llvm-c/DebugInfo.h>
+
 #include <string.h>
 
 // ---- types and constants ---------------------------------------------------------------------
@@ -40,6 +42,17 @@ Block emit_block(Emit *e, const char *name) {
 
 void emit_branch(Emit *e, Val condition, Block yes, Block no) {
     LLVMBuildCondBr(e->b, condition, yes, no);
+}
+
+void emit_keep_rolled(Emit *e, Val branch) {
+    static const char name[] = "llvm.loop.unroll.disable", kind[] = "llvm.loop";
+    LLVMMetadataRef text = LLVMMDStringInContext2(e->ctx, name, sizeof name - 1);
+    LLVMMetadataRef hint = LLVMMDNodeInContext2(e->ctx, &text, 1);
+    LLVMMetadataRef itself = LLVMTemporaryMDNode(e->ctx, nullptr, 0);
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(e->ctx, (LLVMMetadataRef[]){itself, hint}, 2);
+    LLVMMetadataReplaceAllUsesWith(itself, loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->ctx, kind, sizeof kind - 1),
+                    LLVMMetadataAsValue(e->ctx, loop));
 }
 
 void emit_branch_likely(Emit *e, Val condition, Block likely, Block rare) {

@@ -123,6 +123,10 @@ static inline Block emit_here(const Emit *e) { return LLVMGetInsertBlock(e->b); 
 static inline void emit_jump(Emit *e, Block to) { LLVMBuildBr(e->b, to); }
 void emit_branch(Emit *e, Val condition, Block yes, Block no);
 void emit_branch_likely(Emit *e, Val condition, Block likely, Block rare);
+// Of the branch at the end of a loop. Unrolling comes before the vectoriser, which then has to put
+// the elements together again. A short loop goes away by it, and leaves the next one to the
+// vectoriser.
+void emit_keep_rolled(Emit *e, Val branch);
 Val  emit_alloca(Emit *e, Ty type, const char *name);  // In the entry block.
 // The same in the outermost function's, with a constant in it from there on.
 Val  emit_alloca_of(Emit *e, Val value, const char *name);

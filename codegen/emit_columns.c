@@ -2,14 +2,15 @@
 //
 //   chunk ─▶ loop, a function of its own without branches ─▶ arrays of the values that others read,
 //        │                                                   a byte for each row that is kept
-//        ├─ no row faults ─▶ aggregates add columns ─▶ rows kept, one by one, through what is left
+//        ├─ no row faults ─▶ aggregates add columns, sinks write them
+//        │                     ─▶ rows kept, one by one, through what is left
 //        └─ one may       ─▶ all rows of the chunk, one by one, through everything
 //
 // The function is small and has one loop, which codegen/target.c gives to LLVM's vectoriser. What
 // rows after it need is found by emitting them first: each value that they ask for becomes an
 // array, of the stage's frame, and a parameter of the function.
 #include "codegen/emit_scan.h"
-#include "codegen/emit_stage.h"
+#include "codegen/emit_sink.h"
 
 #include "stdlib/aggregate.h"
 
@@ -22,12 +23,13 @@ typedef enum LaneKind {
     LANE_COLUMN,   // Output column of a member.
     LANE_ARG,      // Argument of an aggregate.
     LANE_COUNTS,   // 1 for a row that an aggregate counts, else 0.
+    LANE_BITS,     // What a sink writes of a row.
 } LaneKind;
 
 // An array of the chunk.
 typedef struct Lane {
     LaneKind kind;
-    OpId     op;        // COLUMN: the member; ARG, COUNTS: the group.
+    OpId     op;        // COLUMN: the member; ARG, COUNTS: the group; BITS: the sink.
     uint32_t column;    // COLUMN
     ExprId   arg;       // ARG; COUNTS: one that may be null, or none.
     ExprId   where;     // ARG, COUNTS: of the aggregate, or none.
@@ -44,7 +46,9 @@ typedef struct ColumnEmit {
     StepId  *filters;        // The step of each filter,
     uint32_t filter_count;
     Val      filtered;       // and an array of the rows that it took out.
+    bool     direct;         // Does the loop write to outputs themselves?
     Val      kept;           // Slot: how many rows are left.
+    Val      places;         // Of the rows that are kept, in order: u16. Null: of all rows.
     Val      at;             // Of the row after the loop: its place in the chunk.
     Val      function;
 } ColumnEmit;
@@ -109,7 +113,7 @@ bool columns_did_item(const Emit *e, const Op *op, uint32_t item) {
 }
 
 bool columns_did_terminal(const Emit *e, uint32_t terminal) {
-    return e->stage->behind && e->stage->behind->part->reduces[terminal];
+    return e->stage->behind && e->stage->behind->part->takes[terminal];
 }
 
 Value columns_load(Emit *e, Frame *frame, uint32_t column) {
@@ -143,7 +147,6 @@ static Val number_at(Emit *e, Val first, Val at) {
 
 // Pushes the rows that are kept through the rest of the stage, then goes to `done`.
 static void push_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block done) {
-    Val places = c->filter_count ? emit_places(e, c, chunk->count) : nullptr;
     Val kept = emit_load(e, e->i64, c->kept, "kept");
     Block from = emit_here(e), head = emit_block(e, "kept_head"), body = emit_block(e, "kept_row");
     Block next = emit_block(e, "kept_next");
@@ -154,8 +157,8 @@ static void push_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block done) {
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, i, kept, ""), body, done);
     emit_at(e, body);
     c->at = i;
-    if (places)
-        c->at = LLVMBuildZExt(e->b, emit_load(e, e->i16, emit_index(e, e->i16, places, i), ""),
+    if (c->places)
+        c->at = LLVMBuildZExt(e->b, emit_load(e, e->i16, emit_index(e, e->i16, c->places, i), ""),
                               e->i64, "at");
     Val number = number_at(e, chunk->first, c->at);
     emit_store(e, number, chunk->row);
@@ -170,8 +173,9 @@ static void push_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block done) {
 
 static AggColumn agg_column(Emit *e, ColumnEmit *c, OpId group, const Agg *agg, Val rows) {
     AggColumn column = {.rows = rows};
-    ExprId arg = agg->fn ? plan_column_arg(e->graph, agg->args[0]) : EXPR_NONE;
+    ExprId arg = agg->fn ? plan_column_arg(e->graph, agg) : EXPR_NONE;
     const Type *type = agg->fn ? graph_at(e->graph, arg)->type : nullptr;
+    column.narrow = type && arg.i != agg->args[0].i && type_base(type)->kind == TYPE_F32;
     if (type)
         column.values = find_lane(e, c, (Lane){.kind = LANE_ARG, .op = group, .arg = arg,
                                                .where = agg->where, .type = type})->values;
@@ -189,7 +193,8 @@ static AggColumn agg_column(Emit *e, ColumnEmit *c, OpId group, const Agg *agg, 
 static void add_columns(Emit *e, ColumnEmit *c, const Chunk *chunk) {
     const Stage *stage = e->stage->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
-        if (!c->part->reduces[t]) continue;
+        if (!c->part->takes[t]) continue;
+        if (stage->terminals[t].is_sink) continue;
         const Breaker *breaker = &e->plan->breakers[stage->terminals[t].index];
         const Op *op = graph_op_at(e->graph, breaker->op);
         Val entry = terminal_only_group(e, t);
@@ -201,6 +206,84 @@ static void add_columns(Emit *e, ColumnEmit *c, const Chunk *chunk) {
             terminal_add_column(e, t, i, entry, &column);
             emit_debug_leave(e, outside);
         }
+    }
+}
+
+// ---- sinks --------------------------------------------------------------------------------------
+
+static bool writes_column(const Emit *e, const ColumnEmit *c, uint32_t terminal) {
+    return c->part->takes[terminal] && e->stage->stage->terminals[terminal].is_sink;
+}
+
+static const Op *sink_of(const Emit *e, uint32_t terminal) {
+    return graph_op_at(e->graph, e->stage->stage->terminals[terminal].consumer);
+}
+
+static const Type *sink_type(const Emit *e, const Op *sink) {
+    return graph_at(e->graph, sink->sink.columns[0].value)->type;
+}
+
+static Lane *sink_lane(Emit *e, ColumnEmit *c, const Op *sink) {
+    return find_lane(e, c, (Lane){.kind = LANE_BITS, .op = sink->id, .arg = EXPR_NONE,
+                                  .where = EXPR_NONE, .type = sink_type(e, sink)});
+}
+
+// Does the sink take so many rows, and more? The last row that it takes ends the stage.
+static Val sink_takes(Emit *e, uint32_t terminal, Val rows) {
+    const StageEmit *s = e->stage;
+    Val left;
+    if (s->left[terminal]) {
+        left = emit_load(e, e->i64, s->left[terminal], "left");
+    } else {
+        Val written = emit_load_at(e, e->i64, s->terminals[terminal], offsetof(SbOut, rows), "");
+        left = LLVMBuildSub(e->b, s->most, written, "left");
+    }
+    return LLVMBuildICmp(e->b, LLVMIntSLT, rows, left, "");
+}
+
+static Val bytes_of_rows(Emit *e, const Op *sink, Val rows) {
+    return LLVMBuildMul(e->b, rows, emit_i64(e, (int64_t)type_size(sink_type(e, sink))), "bytes");
+}
+
+static void count_written(Emit *e, uint32_t terminal, Val rows) {
+    const StageEmit *s = e->stage;
+    Val out = s->terminals[terminal], bytes = bytes_of_rows(e, sink_of(e, terminal), rows);
+    Val at = emit_load_at(e, e->ptr, out, offsetof(SbOut, at), "");
+    emit_store_at(e, emit_index(e, e->i8, at, bytes), out, offsetof(SbOut, at));
+    Val written = emit_load_at(e, e->i64, out, offsetof(SbOut, rows), "");
+    emit_store_at(e, LLVMBuildAdd(e->b, written, rows, ""), out, offsetof(SbOut, rows));
+    if (!s->left[terminal]) return;
+    Val left = emit_load(e, e->i64, s->left[terminal], "");
+    emit_store(e, LLVMBuildSub(e->b, left, rows, ""), s->left[terminal]);
+}
+
+// What the loop has put into an array, of the rows that are kept.
+static void copy_column(Emit *e, ColumnEmit *c, uint32_t terminal, Val values, Val kept) {
+    const Op *op = sink_of(e, terminal);
+    Val bytes = bytes_of_rows(e, op, kept);
+    Val at = sink_room(e, e->stage->terminals[terminal], bytes, e->stage->stop);
+    if (c->places)
+        emit_callv(e, "sb_column_pick", e->type_void, arg(at), arg(values), arg(c->places),
+                   arg(kept), arg(emit_i32(e, (uint32_t)type_size(sink_type(e, op)))));
+    else LLVMBuildMemCpy(e->b, at, 1, values, 1, bytes);
+}
+
+static void write_columns(Emit *e, ColumnEmit *c, Val kept) {
+    for (uint32_t t = 0; t < e->stage->stage->terminal_count; t++) {
+        if (!writes_column(e, c, t)) continue;
+        Val values = sink_lane(e, c, sink_of(e, t))->values;
+        if (!c->direct) copy_column(e, c, t, values, kept);
+        count_written(e, t, kept);
+    }
+}
+
+// Where no row goes on and none is taken out, the loop writes to the outputs themselves.
+static void aim_at_sinks(Emit *e, ColumnEmit *c, const Chunk *chunk) {
+    for (uint32_t t = 0; t < e->stage->stage->terminal_count; t++) {
+        if (!writes_column(e, c, t)) continue;
+        const Op *op = sink_of(e, t);
+        Val bytes = bytes_of_rows(e, op, chunk->count);
+        sink_lane(e, c, op)->values = sink_room(e, e->stage->terminals[t], bytes, e->stage->stop);
     }
 }
 
@@ -231,7 +314,7 @@ static bool has_rest(const Emit *e, const ColumnEmit *c) {
     if (c->part->op_count < stage->op_count || c->part->filter_count < root->source.filter_count)
         return true;
     for (uint32_t i = 0; i < stage->terminal_count; i++)
-        if (!c->part->reduces[i]) return true;
+        if (!c->part->takes[i]) return true;
     return false;
 }
 
@@ -284,11 +367,40 @@ static void declare_loop(Emit *e, ColumnEmit *c) {
     }
 }
 
+// The way of a chunk in which no row faults.
+static void take_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block counted) {
+    bool rest = has_rest(e, c), writes = false;
+    for (uint32_t t = 0; t < e->stage->stage->terminal_count; t++) writes |= writes_column(e, c, t);
+    Block some = emit_block(e, "some_kept");
+    Val kept = emit_load(e, e->i64, c->kept, "");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, kept, emit_i64(e, 0), ""), some, counted);
+    emit_at(e, some);
+    emit_store(e, chunk->first, chunk->row);
+    if (c->filter_count && (rest || writes)) c->places = emit_places(e, c, chunk->count);
+    add_columns(e, c, chunk);
+    write_columns(e, c, kept);
+    if (rest) push_kept(e, c, chunk, counted);
+    else emit_jump(e, counted);
+}
+
+// Calls the loop. Rows go on one by one where one of them may fault, or ends the stage.
+static void begin_chunk(Emit *e, ColumnEmit *c, const Chunk *chunk, Block clean) {
+    emit_store(e, chunk->first, chunk->row);
+    if (c->direct) aim_at_sinks(e, c, chunk);
+    Val rows = call_loop(e, c, chunk->first, chunk->count);
+    emit_store(e, rows, c->kept);
+    Val good = LLVMBuildICmp(e->b, LLVMIntSGE, rows, emit_i64(e, 0), "");
+    for (uint32_t t = 0; t < e->stage->stage->terminal_count; t++)
+        if (writes_column(e, c, t)) good = LLVMBuildAnd(e->b, good, sink_takes(e, t, rows), "");
+    emit_branch_likely(e, good, clean, chunk->rows);
+}
+
 ColumnEmit *stage_columns(Emit *e, const Chunk *chunk) {
     StageEmit *s = e->stage;
     ColumnEmit *c = arena_new_of(e->arena, ColumnEmit);
     *c = (ColumnEmit){.part = &s->stage->columns};
     note_filters(e, c);
+    c->direct = !c->filter_count && !has_rest(e, c);
     c->kept = emit_alloca(e, e->i64, "kept");
     c->filtered = emit_alloca(e, LLVMArrayType2(e->i64, c->filter_count + 1), "filtered");
     Block call = emit_here(e), clean = emit_block(e, "clean"), counted = emit_block(e, "counted");
@@ -299,14 +411,7 @@ ColumnEmit *stage_columns(Emit *e, const Chunk *chunk) {
     s->full = full ? emit_block(e, "full_kept") : nullptr;
     s->inside = inside ? emit_block(e, "inside_kept") : nullptr;
     emit_at(e, clean);
-    Block some = emit_block(e, "some_kept");
-    Val kept = emit_load(e, e->i64, c->kept, "");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, kept, emit_i64(e, 0), ""), some, counted);
-    emit_at(e, some);
-    emit_store(e, chunk->first, chunk->row);
-    add_columns(e, c, chunk);
-    if (has_rest(e, c)) push_kept(e, c, chunk, counted);
-    else emit_jump(e, counted);
+    take_kept(e, c, chunk, counted);
     emit_at(e, counted);
     count_filtered(e, c);
     emit_jump(e, chunk->done);
@@ -321,10 +426,7 @@ ColumnEmit *stage_columns(Emit *e, const Chunk *chunk) {
     s->inside = inside;
     s->behind = nullptr;
     emit_at(e, call);
-    Val rows = call_loop(e, c, chunk->first, chunk->count);
-    emit_store(e, rows, c->kept);
-    Val good = LLVMBuildICmp(e->b, LLVMIntSGE, rows, emit_i64(e, 0), "");
-    emit_branch_likely(e, good, clean, chunk->rows);
+    begin_chunk(e, c, chunk, clean);
     return c;
 }
 
@@ -399,6 +501,13 @@ static void store_agg(Emit *e, const Lane *lane, Frame *frame, Val at) {
     e->lanes->active = outer;
 }
 
+static void store_bits(Emit *e, const Lane *lane, Frame *last, Val at) {
+    const Op *sink = graph_op_at(e->graph, lane->op);
+    Value value = emit_expr(e, frame_new(e, sink, last, nullptr), sink->sink.columns[0].value);
+    Val bits = sink_format_of(&sink->sink)->bits(e, lane->type, value);
+    LLVMSetAlignment(LLVMBuildStore(e->b, bits, lane_at(e, lane->type, lane->values_out, at)), 1);
+}
+
 static void store_lanes(Emit *e, Loop *loop) {
     const ColumnEmit *c = loop->columns;
     Val at = loop->at, all = emit_i1(e, true);
@@ -417,6 +526,7 @@ static void store_lanes(Emit *e, Loop *loop) {
         case LANE_ARG: case LANE_COUNTS:
             store_agg(e, lane, frame_new(e, graph_op_at(e->graph, lane->op), last, nullptr), at);
             break;
+        case LANE_BITS: store_bits(e, lane, last, at); break;
         }
     }
 }
@@ -467,7 +577,8 @@ void stage_column_loop(Emit *e, ColumnEmit *c) {
     emit_phi_add(loop.at, next, body);
     for (uint32_t i = 0; i < c->filter_count; i++)
         emit_phi_add(loop.counters[i], loop.counted[i], body);
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, next, count, ""), body, done);
+    Val more = LLVMBuildICmp(e->b, LLVMIntSLT, next, count, "");
+    emit_keep_rolled(e, LLVMBuildCondBr(e->b, more, body, done));
     emit_at(e, done);
     finish_loop(e, &loop, count, now);
     e->lanes = nullptr;

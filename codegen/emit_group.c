@@ -385,7 +385,8 @@ void terminal_add_column(Emit *e, uint32_t terminal, uint32_t index, Val entry,
     args[count++] = arg(column->values ? column->values : null);
     args[count++] = arg(column->counts ? column->counts : null);
     args[count++] = arg(column->rows);
-    const char *symbol = agg->fn ? agg_symbol(e, agg, "column") : "sb_count_column";
+    const char *form = column->narrow ? "column_f32" : "column";
+    const char *symbol = agg->fn ? agg_symbol(e, agg, form) : "sb_count_column";
     Val status = emit_call(e, symbol, called ? e->i32 : e->type_void, args, count);
     if (called) stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
 }

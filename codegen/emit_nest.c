@@ -1,20 +1,6 @@
 // Loops over the elements of tensors, as branches and counters.
 #include "codegen/emit_nest.h"
 
-#include <llvm-c/DebugInfo.h>
-
-// Unrolling comes before the vectoriser, which then has to put the elements together again. A short
-// loop goes away by it, and leaves the next one to the vectoriser.
-static void keep_rolled(Emit *e, Val branch) {
-    static const char name[] = "llvm.loop.unroll.disable", kind[] = "llvm.loop";
-    LLVMMetadataRef text = LLVMMDStringInContext2(e->ctx, name, sizeof name - 1);
-    LLVMMetadataRef hint = LLVMMDNodeInContext2(e->ctx, &text, 1);
-    LLVMMetadataRef itself = LLVMTemporaryMDNode(e->ctx, nullptr, 0);
-    LLVMMetadataRef loop = LLVMMDNodeInContext2(e->ctx, (LLVMMetadataRef[]){itself, hint}, 2);
-    LLVMMetadataReplaceAllUsesWith(itself, loop);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->ctx, kind, sizeof kind - 1),
-                    LLVMMetadataAsValue(e->ctx, loop));
-}
 
 Count emit_count(Emit *e, Val end) {
     Count count = {.slot = emit_alloca(e, e->i64, "at"), .end = end,
@@ -36,7 +22,7 @@ void emit_count_end(Emit *e, const Count *count, bool rolled) {
     emit_store(e, next, count->slot);
     Val more = LLVMBuildICmp(e->b, LLVMIntULT, next, count->end, "");
     Val branch = LLVMBuildCondBr(e->b, more, count->head, count->done);
-    if (rolled) keep_rolled(e, branch);
+    if (rolled) emit_keep_rolled(e, branch);
     emit_at(e, count->done);
 }
 

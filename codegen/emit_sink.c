@@ -74,6 +74,20 @@ static Val column_room(Emit *e, const SinkEmit *sink, uint32_t i) {
     return room;
 }
 
+Val sink_room(Emit *e, Val out, Val bytes, Block failed) {
+    Val begin = emit_load_at(e, e->i64, out, offsetof(SbOut, at), "at");
+    Val end = emit_load_at(e, e->i64, out, offsetof(SbOut, end), "end");
+    Block grow = emit_block(e, "grow"), ready = emit_block(e, "ready");
+    Val fits = LLVMBuildICmp(e->b, LLVMIntSLE, bytes, LLVMBuildSub(e->b, end, begin, ""), "");
+    emit_branch_likely(e, fits, ready, grow);
+    emit_at(e, grow);
+    Val status = emit_callv(e, "sb_out_grow", e->i32, arg(e->task), arg(out), arg(bytes));
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, 0), ""), ready,
+                       failed);
+    emit_at(e, ready);
+    return emit_load_at(e, e->ptr, out, offsetof(SbOut, at), "at");
+}
+
 static Val take_room(Emit *e, SinkEmit *sink) {
     const SinkOp *op = &sink->op->sink;
     size_t fixed = SB_SLACK + (op->options.apart ? sink->format->apart : 0);
@@ -87,17 +101,7 @@ static Val take_room(Emit *e, SinkEmit *sink) {
         sink_column_end(e, sink, i, mark);
     }
     need = LLVMBuildAdd(e->b, need, emit_i64(e, (int64_t)fixed), "");
-    Val at = emit_load_at(e, e->i64, sink->out, offsetof(SbOut, at), "at");
-    Val end = emit_load_at(e, e->i64, sink->out, offsetof(SbOut, end), "end");
-    Block grow = emit_block(e, "grow"), ready = emit_block(e, "ready");
-    Val fits = LLVMBuildICmp(e->b, LLVMIntSLE, need, LLVMBuildSub(e->b, end, at, ""), "");
-    emit_branch_likely(e, fits, ready, grow);
-    emit_at(e, grow);
-    Val failed = emit_callv(e, "sb_out_grow", e->i32, arg(e->task), arg(sink->out), arg(need));
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, failed, emit_i32(e, 0), ""), ready,
-                       e->stage->stop);
-    emit_at(e, ready);
-    return emit_load_at(e, e->ptr, sink->out, offsetof(SbOut, at), "at");
+    return sink_room(e, sink->out, need, e->stage->stop);
 }
 
 // ---- fields -------------------------------------------------------------------------------------

@@ -35,10 +35,14 @@ typedef struct SinkFormat {
     Text (*null_word)(const SinkEmit *sink);
     Val (*value)(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
     Val (*spelled)(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
+    // Of a format whose rows are side by side (FormatInfo): the bytes of a number, as an integer.
+    Val (*bits)(Emit *e, const Type *type, Value value);
 } SinkFormat;
 
 const SinkFormat *sink_format_of(const SinkOp *sink);
 
+// Where the next byte of the SbOut goes, with room for so many. Goes to `failed` without memory.
+Val sink_room(Emit *e, Val out, Val bytes, Block failed);
 // A column: its spelling where that can be used, else its value or what stands for null.
 Val sink_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
 // Emits the functions that sink_field calls for fields of wide rows, after those of the stages.

@@ -335,7 +335,7 @@ static bool leaves_behind_rows(const Emit *e, const Stage *stage) {
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *terminal = &stage->terminals[i];
         hands_over |= plan_is_limited(e->plan, terminal);
-        if (stage->columns.op_count && stage->columns.reduces[i]) return false;
+        if (stage->columns.op_count && stage->columns.takes[i]) return false;
     }
     return hands_over;
 }

@@ -158,11 +158,13 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next);       // 
 void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next);   // emit_group.c
 // Of a terminal without keys: the entry of its one group, made if it is not there.
 Val  terminal_only_group(Emit *e, uint32_t terminal);
-// Adds a column to an aggregate's state in `entry`: its P_column, or the count of rows.
+// Adds a column to an aggregate's state in `entry`: by its P_column or P_column_f32, or the count
+// of rows.
 typedef struct AggColumn {
     Val values;     // Address of the argument's values; null: counts rows.
     Val counts;     // Address of a byte for each row; null: all count.
     Val rows;       // i64
+    bool narrow;    // Are the values f32, and the aggregate one of f64?
 } AggColumn;
 void terminal_add_column(Emit *e, uint32_t terminal, uint32_t agg, Val entry,
                          const AggColumn *column);

@@ -290,6 +290,7 @@ static void read_traits(Reader *reader, Decl *decl) {
         {"looks", 0, AGG_LOOKS},                 {"sums", 0, AGG_SUMS},
         {"impure", FN_IMPURE, 0},                {"each", FN_EACH, 0},
         {"cuts", FN_CUTS, 0},                    {"kernels", FN_KERNELS, 0},
+        {"narrow", 0, AGG_NARROW},
     };
     skip_spaces(reader);
     while (reader->at < reader->line_end && !reader->failed) {

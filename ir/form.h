@@ -12,7 +12,7 @@ static const char *const form_fn_traits[] = {
 
 static const char *const form_agg_traits[] = {
     "call", "typed", "order", "maybe", "fallible", "nulls", "columns",
-    "looks", "sums",
+    "looks", "sums", "narrow",
 };
 
 static const char *const form_handlers[] = {
@@ -26,6 +26,6 @@ static const char *const form_places[] = {
 enum { FORM_DEPTH_MAX = 64 };  // Nesting of types and constants that the reader follows.
 
 static_assert(1u << (countof(form_fn_traits) - 1) == FN_KERNELS);
-static_assert(1u << (countof(form_agg_traits) - 1) == AGG_SUMS);
+static_assert(1u << (countof(form_agg_traits) - 1) == AGG_NARROW);
 
 #endif

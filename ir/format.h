@@ -117,6 +117,7 @@ typedef struct FormatInfo {
     bool          spells;        // Values stand as texts, whose spelling can be kept.
     bool          one_bool;      // There is one spelling of a bool.
     bool          lines;         // A row has a number of a line.
+    bool          side_by_side;  // Written rows are values of one column, with nothing in between.
 } FormatInfo;
 
 #define FORMAT(NAME, folder) extern const FormatInfo format_info_##folder;

@@ -136,6 +136,7 @@ typedef enum AggTrait : uint32_t {
     AGG_COLUMNS = 1u << 6,   // PREFIX_column adds a column of values.
     AGG_LOOKS = 1u << 7,     // add looks for the value in memory of the state, wherever it lies.
     AGG_SUMS = 1u << 8,      // Aggregates with this trait and the same arguments share a state.
+    AGG_NARROW = 1u << 9,    // Of f64: PREFIX_column_f32 adds a column of f32 values.
 } AggTrait;
 
 typedef struct AggRef {

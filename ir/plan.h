@@ -107,7 +107,7 @@ typedef struct ColumnPart {
     uint32_t filter_count;  // How many early filters of the source, from the first one on.
     uint32_t op_count;      // How many members, root first, none of which has two consumers.
     bool   **items;         // By member: of a PROJECT, which items the loops compute.
-    bool    *reduces;       // By terminal: does it add up whole columns?
+    bool    *takes;         // By terminal: does it add up or write whole columns?
     bool     useful;        // The loops do more than count rows.
     OpId     rest;          // The first step that takes row by row. OP_NONE: none does.
     Text     reason;        // Why `rest` takes row by row.
@@ -235,9 +235,9 @@ void  plan_explain_memory(TextBuf *buf, const Plan *plan);
 // The line on what only a run knows of exchanges. Nothing: there is no exchange.
 void  plan_explain_exchange(TextBuf *buf, const Plan *plan);
 
-// What an aggregate takes for the argument `arg` where it adds whole columns: a decimal of 64 bits
-// before it was widened, else `arg` itself.
-ExprId plan_column_arg(const Graph *graph, ExprId arg);
+// What an aggregate takes for its argument where it adds whole columns: a decimal of 64 bits or an
+// f32 before it was widened, else the argument itself.
+ExprId plan_column_arg(const Graph *graph, const Agg *agg);
 
 // Is the stage meant for a GPU?
 bool plan_is_for_gpu(const Plan *plan, const Stage *stage);

@@ -170,21 +170,35 @@ static bool take_member(Search *search, const Op *op) {
 
 // ---- terminals ----
 
-ExprId plan_column_arg(const Graph *graph, ExprId arg) {
-    const Expr *x = graph_at(graph, arg);
-    bool widens = x->op == EXPR_WIDEN && type_base(x->type)->kind == TYPE_DECIMAL;
-    return widens && has_lane(graph_at(graph, x->args[0])->type) ? x->args[0] : arg;
+ExprId plan_column_arg(const Graph *graph, const Agg *agg) {
+    const Expr *x = graph_at(graph, agg->args[0]);
+    if (x->op != EXPR_WIDEN) return agg->args[0];
+    const Type *from = graph_at(graph, x->args[0])->type;
+    bool decimal = type_base(x->type)->kind == TYPE_DECIMAL && has_lane(from);
+    bool narrow = agg->fn->traits & AGG_NARROW && type_base(from)->kind == TYPE_F32;
+    return decimal || narrow ? x->args[0] : agg->args[0];
 }
 
 static const char *why_not_agg(Search *search, const Agg *agg) {
     const char *reason = expr_is_none(agg->where) ? nullptr : why_not(search, agg->where);
     if (reason || !agg->fn) return reason;
     if (!(agg->fn->traits & AGG_COLUMNS)) return because_add;
-    return why_not(search, plan_column_arg(search->plan->graph, agg->args[0]));
+    return why_not(search, plan_column_arg(search->plan->graph, agg));
+}
+
+// Rows that are the values of one column, side by side.
+static const char *why_not_sink(Search *search, const SinkOp *sink) {
+    if (!format_info(sink->format)->side_by_side || sink->options.apart || !expr_is_none(sink->key))
+        return because_write;
+    if (search->lane_count >= LANES_MAX) return because_many;
+    const char *reason = why_not(search, sink->columns[0].value);
+    search->lane_count += !reason;
+    return reason;
 }
 
 static const char *why_not_terminal(Search *search, const Terminal *terminal) {
-    if (terminal->is_sink) return because_write;
+    if (terminal->is_sink)
+        return why_not_sink(search, &graph_op_at(search->plan->graph, terminal->consumer)->sink);
     const Breaker *breaker = &search->plan->breakers[terminal->index];
     const Op *op = graph_op_at(search->plan->graph, breaker->op);
     if (breaker->kind != BREAK_GROUP) return because_kept;
@@ -201,7 +215,7 @@ static const char *why_not_terminal(Search *search, const Terminal *terminal) {
     return nullptr;
 }
 
-// The terminals of the last member that add up columns.
+// The terminals of the last member that add up or write columns.
 static void take_terminals(Search *search, const Stage *stage) {
     ColumnPart *part = search->part;
     OpId last = stage->ops[part->op_count - 1];
@@ -209,7 +223,7 @@ static void take_terminals(Search *search, const Stage *stage) {
         const Terminal *terminal = &stage->terminals[i];
         if (terminal->op.i != last.i) continue;
         const char *reason = why_not_terminal(search, terminal);
-        part->reduces[i] = !reason;
+        part->takes[i] = !reason;
         part->useful |= !reason;
         if (reason && op_is_none(part->rest)) end_part(part, terminal->consumer, reason);
     }
@@ -241,7 +255,7 @@ static void lay_columns(Plan *plan, Stage *stage) {
     const Graph *graph = plan->graph;
     ColumnPart part = {.rest = OP_NONE};
     part.items = arena_new_array(graph->arena, bool *, stage->op_count);
-    part.reduces = arena_new_array(graph->arena, bool, stage->terminal_count + 1);
+    part.takes = arena_new_array(graph->arena, bool, stage->terminal_count + 1);
     Search search = {.plan = plan, .part = &part, .walk = walk_make(graph)};
     bool goes_on = take_source(&search, graph_op_at(graph, stage->root));
     while (goes_on && part.op_count < stage->op_count) {

@@ -130,8 +130,8 @@ static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
     }
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *end = &stage->terminals[i];
-        bool reduces = stage->columns.op_count && stage->columns.reduces[i];
-        const char *how = stage->kernels.groups ? ", by kernels" : reduces ? ", by columns" : "";
+        bool takes = stage->columns.op_count && stage->columns.takes[i];
+        const char *how = stage->kernels.groups ? ", by kernels" : takes ? ", by columns" : "";
         text_buf_format(buf, "    %%%u -> %s %u input %u%s\n", end->op.i,
                         end->is_sink ? "sink" : "breaker", end->index, end->input,
                         how);
@@ -228,7 +228,7 @@ static void explain_columns(TextBuf *buf, const Plan *plan, const Stage *stage) 
     text_buf_format(buf, "    loops over columns, %d rows at a time, as far as ", COLUMN_ROWS);
     OpId last = stage->ops[part->op_count - 1];
     for (uint32_t i = 0; i < stage->terminal_count; i++)
-        if (part->reduces[i]) last = stage->terminals[i].consumer;
+        if (part->takes[i]) last = stage->terminals[i].consumer;
     say_op(buf, plan, last);
     text_buf_char(buf, '\n');
     if (op_is_none(part->rest)) return;

@@ -6,11 +6,13 @@ usage: tests/instructions_test.py [NAME...]     all, or this submission's share 
 Both jobs of a pair run under callgrind, on N and on 2 N rows, so that their start does not count. A pair fails where the first
 costs more than its budget allows, twice: ticks of the job's clock add a few instructions a row where the machine is busy.
 """
+import array
 import functools
 import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
 ROWS = 4000
 SEED = 1
+NUMBERS = 256
 TARGET = os.path.join(ROOT, "tests", "least_level.yaml")  # What valgrind runs.
 
 
@@ -107,6 +110,26 @@ def optional(source, number):
     return "{" + ",".join([f'"user":{{"country":"{source.choice(("BR", "DE"))}"}}', f'"value":{number}.5', *parts]) + "}\n"
 
 
+def numbers(kind, step):
+    """Eight steps over a file of numbers. A row is NUMBERS of them."""
+    program = (f'read npy("in") as {{ x: {kind} }} | derive a = x * 1.5 | derive b = a + 0.25 | derive c = b * b | derive d = c - x\n'
+               f"| derive e = abs(d) | derive f = sqrt(e) | derive g = least(f, 3.0) | derive y = g / 3.0 | {step}\n")
+    return program, Floats(kind)
+
+
+class Floats:
+    def __init__(self, kind):
+        self.letter, self.name = ("f", "<f4") if kind == "f32" else ("d", "<f8")
+
+    def fill(self, file, rows):
+        header = f"{{'descr': '{self.name}', 'fortran_order': False, 'shape': ({rows * NUMBERS},), }}".ljust(117) + "\n"
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        source = random.Random(SEED)
+        block = array.array(self.letter, (source.uniform(-2, 2) for _ in range(NUMBERS)))
+        file.write(block.tobytes() * rows)
+
+
+SUM, WRITE = 'aggregate { s = sum(y) } | write csv("-")', 'select y | write npy("out.npy")'
 EVENTS = ('read jsonl("in") as { user: { country: str }, value: f64 }\n'
           '| group by c = user.country { n = count(), s = sum(value) }\n| write csv("-")\n')
 ORDERS = ('read csv("in", header = false) as { id: i64, name: str, zone: i64, note: str }\n'
@@ -152,6 +175,8 @@ PAIRS = {
     "long_decimals": ((stations("decimal(30, 26)"), lambda source, number: station(source, number, 26)), (stations("f64"), station), 2),
     "long_floats": ((stations("f64"), lambda source, number: station(source, number, 17)), (stations("f64"), station), 1.9),
     "float_exponents": ((stations("f64"), lambda source, number: station(source, number, 6, True)), (stations("f64"), station), 2.2),
+    "columns_written": (numbers("f32", WRITE), numbers("f32", SUM), 0.8),
+    "narrow_columns": (numbers("f32", SUM), numbers("f64", SUM), 0.5),
     "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),
 }
 
@@ -159,9 +184,12 @@ PAIRS = {
 def count(work, row, rows):
     """Instructions of the whole job on so many rows."""
     source = random.Random(SEED)
-    with open(os.path.join(work, "in"), "w", encoding="utf-8") as file:
-        file.writelines(row(source, number) for number in range(rows))
-    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "./job", "--threads=1"], cwd=work,
+    with open(os.path.join(work, "in"), "wb") as file:
+        if isinstance(row, Floats):
+            row.fill(file, rows)
+        else:
+            file.writelines(row(source, number).encode() for number in range(rows))
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "./job", "--threads=1", "--overwrite"], cwd=work,
                           capture_output=True, text=True, check=True)
     return int(re.search(r"Collected : (\d+)", done.stderr)[1])
 

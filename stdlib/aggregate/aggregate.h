@@ -89,6 +89,9 @@ enum { SB_COLUMN_ROWS = 1024 };
 // The places i with counts[i] = 1, in order. Up to SB_PLACES_SPARE more than there are are written.
 enum { SB_PLACES_SPARE = 8 };
 void sb_column_places(const uint8_t *counts, int64_t rows, uint16_t *places);
+// Copies the values at these places, of 1, 2, 4 or 8 bytes each.
+void sb_column_pick(char *to, const char *values, const uint16_t *places, int64_t count,
+                    int32_t size);
 
 #define COLUMN(name, State, X)                                                                    \
     void name##_column(State *state, const X *values, const uint8_t *counts, int64_t rows);
@@ -106,6 +109,11 @@ COLUMN(sb_mean_duration, SbIntegerSum, int64_t)
 CALLED_COLUMN(sb_mean_f64, SbExactSum, double)
 COLUMN(sb_any, uint8_t, bool)
 COLUMN(sb_all, uint8_t, bool)
+// The same of f32 values.
+int32_t sb_sum_f64_column_f32(SbCall *call, SbExactSum *state, const float *values,
+                              const uint8_t *counts, int64_t rows);
+int32_t sb_mean_f64_column_f32(SbCall *call, SbExactSum *state, const float *values,
+                               const uint8_t *counts, int64_t rows);
 
 
 // ---- min and max --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 enum { LANES = 8 };
 typedef double   Floats __attribute__((ext_vector_type(LANES)));
 typedef uint64_t Words __attribute__((ext_vector_type(LANES)));
+typedef int64_t  Sizes __attribute__((ext_vector_type(LANES)));
 typedef uint8_t  Bytes __attribute__((ext_vector_type(LANES)));
 typedef uint16_t Places __attribute__((ext_vector_type(LANES)));
 static_assert(SB_PLACES_SPARE == LANES);
@@ -62,6 +63,22 @@ void sb_column_places(const uint8_t *counts, int64_t rows, uint16_t *places) {
     for (; at < rows; at++) {
         *places = (uint16_t)at;
         places += counts[at];
+    }
+}
+
+#define PICK(bits)                                                                                 \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+        __builtin_memcpy(to, values + (size_t)places[i] * (bits / 8), bits / 8);                   \
+        to += bits / 8;                                                                            \
+    }
+
+void sb_column_pick(char *to, const char *values, const uint16_t *places, int64_t count,
+                    int32_t size) {
+    switch (size) {
+    case 1: PICK(8) break;
+    case 2: PICK(16) break;
+    case 4: PICK(32) break;
+    default: PICK(64)
     }
 }
 
@@ -138,27 +155,36 @@ static_assert(SB_COLUMN_ROWS <= 1 << (52 - PIECE_BITS));
 
 static const Words SIGN = 0x8000000000000000;
 
-// Values of rows that do not count are 0. `rows` is a multiple of LANES for all calls but the last.
-static Floats load(const double *values, const uint8_t *counts, int64_t at, int64_t rows) {
+// Values of rows that do not count are 0.
+static inline Words load(const double *values, const uint8_t *counts, int64_t at) {
+    Words bits;
+    Bytes mask;
+    __builtin_memcpy(&bits, values + at, sizeof bits);
+    if (!counts) return bits;
+    __builtin_memcpy(&mask, counts + at, sizeof mask);
+    return bits & -__builtin_convertvector(mask, Words);
+}
+
+// The same of the last rows, fewer than LANES.
+static Words load_last(const double *values, const uint8_t *counts, int64_t at, int64_t rows) {
     Words bits = 0;
     Bytes mask = 1;
-    if (at + LANES <= rows) {
-        __builtin_memcpy(&bits, values + at, sizeof bits);
-        if (counts) __builtin_memcpy(&mask, counts + at, sizeof mask);
-    } else {
-        __builtin_memcpy(&bits, values + at, (size_t)(rows - at) * sizeof *values);
-        if (counts) __builtin_memcpy(&mask, counts + at, (size_t)(rows - at));
-    }
-    if (counts) bits &= -__builtin_convertvector(mask, Words);
-    return (Floats)bits;
+    __builtin_memcpy(&bits, values + at, (size_t)(rows - at) * sizeof *values);
+    if (counts) __builtin_memcpy(&mask, counts + at, (size_t)(rows - at));
+    return bits & -__builtin_convertvector(mask, Words);
 }
+
+static inline Sizes size_of(Words bits) { return (Sizes)(bits & ~SIGN); }
 
 // The bits of the greatest size: they are ordered as the sizes are.
 static uint64_t greatest(const double *values, const uint8_t *counts, int64_t rows) {
-    Words most = 0;
-    for (int64_t i = 0; i < rows; i += LANES)
-        most = __builtin_elementwise_max(most, (Words)load(values, counts, i, rows) & ~SIGN);
-    return __builtin_reduce_max(most);
+    Sizes most = 0;
+    int64_t at = 0;
+    for (; at + LANES <= rows; at += LANES)
+        most = __builtin_elementwise_max(most, size_of(load(values, counts, at)));
+    if (at < rows)
+        most = __builtin_elementwise_max(most, size_of(load_last(values, counts, at, rows)));
+    return (uint64_t)__builtin_reduce_max(most);
 }
 
 // 1.5 * 2^exponent
@@ -169,6 +195,20 @@ static double one_and_a_half(int exponent) {
     return value;
 }
 
+typedef struct Pieces {
+    double first, second;   // M of both.
+    Floats highs, lows;
+    Words  left;
+} Pieces;
+
+static inline void take_pieces(Pieces *to, Words bits) {
+    Floats x = (Floats)bits, piece = (x + to->first) - to->first;
+    Floats rest = x - piece, piece_of_rest = (rest + to->second) - to->second;
+    to->highs += piece;
+    to->lows += piece_of_rest;
+    to->left |= (Words)(rest - piece_of_rest);
+}
+
 // The sum is high + low, exactly. False: it has more digits than these two can hold.
 static bool sum_pieces(const double *values, const uint8_t *counts, int64_t rows, double *high,
                        double *low) {
@@ -177,23 +217,16 @@ static bool sum_pieces(const double *values, const uint8_t *counts, int64_t rows
     if (most == 0) return true;
     int exponent = (int)(most >> 52) - 1022;  // Under 2^exponent; nan and infinity are far above.
     if (exponent < PIECE_EXPONENT_MIN || exponent > PIECE_EXPONENT_MAX) return false;
-    double first = one_and_a_half(52 + exponent - PIECE_BITS);
-    double second = one_and_a_half(52 + exponent - 2 * PIECE_BITS);
-    Floats highs = 0, lows = 0;
-    Words left = 0;
-    for (int64_t i = 0; i < rows; i += LANES) {
-        Floats x = load(values, counts, i, rows);
-        Floats piece = (x + first) - first;
-        Floats rest = x - piece, piece_of_rest = (rest + second) - second;
-        highs += piece;
-        lows += piece_of_rest;
-        left |= (Words)(rest - piece_of_rest);
-    }
+    Pieces pieces = {.first = one_and_a_half(52 + exponent - PIECE_BITS),
+                     .second = one_and_a_half(52 + exponent - 2 * PIECE_BITS)};
+    int64_t at = 0;
+    for (; at + LANES <= rows; at += LANES) take_pieces(&pieces, load(values, counts, at));
+    if (at < rows) take_pieces(&pieces, load_last(values, counts, at, rows));
     for (int i = 0; i < LANES; i++) {
-        *high += highs[i];
-        *low += lows[i];
+        *high += pieces.highs[i];
+        *low += pieces.lows[i];
     }
-    return (__builtin_reduce_or(left) & ~SIGN[0]) == 0;
+    return (__builtin_reduce_or(pieces.left) & ~SIGN[0]) == 0;
 }
 
 int32_t sb_sum_f64_column(SbCall *call, SbExactSum *state, const double *values,
@@ -215,6 +248,83 @@ int32_t sb_sum_f64_column(SbCall *call, SbExactSum *state, const double *values,
 int32_t sb_mean_f64_column(SbCall *call, SbExactSum *state, const double *values,
                            const uint8_t *counts, int64_t rows) {
     return sb_sum_f64_column(call, state, values, counts, rows);
+}
+
+// An f32 has 24 bits. If the exponents of a chunk differ by no more than SPREAD_MAX, all values are
+// multiples of the last bit of the smallest one, and every sum of them has 53 bits at most. So f64
+// adds them without an error, in any order. Zeros have no exponent.
+enum {
+    NARROW_LANES = 16, NARROW_BITS = 24, NARROW_INFINITE = 255, ROWS_BITS = 10,
+    SPREAD_MAX = 53 - NARROW_BITS - ROWS_BITS,
+    EXPONENT_AT = 24,  // Of bits without the sign, at the top.
+};
+static_assert(SB_COLUMN_ROWS <= 1 << ROWS_BITS);
+typedef float    Narrow __attribute__((ext_vector_type(NARROW_LANES)));
+typedef double   Widened __attribute__((ext_vector_type(NARROW_LANES)));
+typedef uint32_t NarrowWords __attribute__((ext_vector_type(NARROW_LANES)));
+typedef uint8_t  NarrowBytes __attribute__((ext_vector_type(NARROW_LANES)));
+
+typedef struct NarrowSum {
+    Widened     sums;
+    NarrowWords most, least;  // Of the bits without the sign; least is 1 less, so that 0 is no size.
+} NarrowSum;
+
+static inline void take_narrow(NarrowSum *to, NarrowWords bits) {
+    NarrowWords size = bits << 1;
+    to->most = __builtin_elementwise_max(to->most, size);
+    to->least = __builtin_elementwise_min(to->least, size - 1);
+    to->sums += __builtin_convertvector((Narrow)bits, Widened);
+}
+
+static inline NarrowWords load_narrow(const float *values, const uint8_t *counts, int64_t at) {
+    NarrowWords bits;
+    NarrowBytes mask;
+    __builtin_memcpy(&bits, values + at, sizeof bits);
+    if (!counts) return bits;
+    __builtin_memcpy(&mask, counts + at, sizeof mask);
+    return bits & -__builtin_convertvector(mask, NarrowWords);
+}
+
+static NarrowWords load_last_narrow(const float *values, const uint8_t *counts, int64_t at,
+                                    int64_t rows) {
+    NarrowWords bits = 0;
+    NarrowBytes mask = 1;
+    __builtin_memcpy(&bits, values + at, (size_t)(rows - at) * sizeof *values);
+    if (counts) __builtin_memcpy(&mask, counts + at, (size_t)(rows - at));
+    return bits & -__builtin_convertvector(mask, NarrowWords);
+}
+
+// False: the exponents differ by more, or not all values are finite.
+static bool sum_narrow(const float *values, const uint8_t *counts, int64_t rows, double *sum) {
+    NarrowSum all = {.least = UINT32_MAX};
+    int64_t at = 0;
+    for (; at + NARROW_LANES <= rows; at += NARROW_LANES)
+        take_narrow(&all, load_narrow(values, counts, at));
+    if (at < rows) take_narrow(&all, load_last_narrow(values, counts, at, rows));
+    *sum = 0;
+    for (int i = 0; i < NARROW_LANES; i++) *sum += all.sums[i];
+    uint32_t most = __builtin_reduce_max(all.most) >> EXPONENT_AT;
+    uint32_t least = __builtin_reduce_min(all.least);
+    if (least == UINT32_MAX) return true;  // Zeros.
+    return most < NARROW_INFINITE && most - ((least + 1) >> EXPONENT_AT) <= SPREAD_MAX;
+}
+
+int32_t sb_sum_f64_column_f32(SbCall *call, SbExactSum *state, const float *values,
+                              const uint8_t *counts, int64_t rows) {
+    double wide[SB_COLUMN_ROWS], sum;
+    if (sum_narrow(values, counts, rows, &sum)) {
+        uint64_t count = state->count + (uint64_t)count_rows(counts, rows);
+        int32_t status = sb_exact_add(call, state, sum);
+        state->count = count;
+        return status;
+    }
+    for (int64_t i = 0; i < rows; i++) wide[i] = (double)values[i];
+    return sb_sum_f64_column(call, state, wide, counts, rows);
+}
+
+int32_t sb_mean_f64_column_f32(SbCall *call, SbExactSum *state, const float *values,
+                               const uint8_t *counts, int64_t rows) {
+    return sb_sum_f64_column_f32(call, state, values, counts, rows);
 }
 
 // ---- bool ---------------------------------------------------------------------------------------

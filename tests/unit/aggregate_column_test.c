@@ -75,6 +75,43 @@ static void float_sums(void) {
     }
 }
 
+// Kinds of f32 columns: the exponents of a chunk differ by up to 29; then kinds of any floats.
+static float narrow_of(int kind) {
+    if (kind > 0) return (float)float_of(kind - 1);
+    uint64_t bits = random_u64();
+    float value = ldexpf((float)(int32_t)(bits >> 40) - (1 << 23), -(int)(bits % 30));
+    return bits % 40 ? value : 0;
+}
+
+// Exponents that differ by so much that the sum just fits, or just does not.
+static float bordering(int64_t i, int round) {
+    float least = ldexpf(1, -(round / 8 % 60) - 40);
+    float most = ldexpf(2 - 0x1p-23f, (int)(round / 480 % 5) + 17) * least;
+    return i == 0 ? least + least * 0x1p-23f : round % 2 ? -most : most;
+}
+
+static void narrow_sums(void) {
+    float values[SB_COLUMN_ROWS];
+    Rows rows;
+    for (int round = 0; round < 8000; round++) {
+        make_rows(&rows, round);
+        int kind = round / 8 % (KINDS + 2);
+        for (int64_t i = 0; i < rows.rows; i++)
+            values[i] = kind ? narrow_of(kind - 1) : bordering(i, round);
+        SbCall *call = scratch();
+        SbExactSum column = {}, single = {};
+        CHECK(sb_sum_f64_column_f32(call, &column, values, rows.counts, rows.rows) == SB_OK);
+        for (int64_t i = 0; i < rows.rows; i++)
+            if (counts(&rows, i)) sb_sum_f64_add(call, &single, (double)values[i]);
+        double a = sb_sum_f64_end(call, &column), b = sb_sum_f64_end(call, &single);
+        CHECK_SAYS(same(a, b), "round %d: %a, not %a", round, a, b);
+        CHECK(column.count == single.count);
+        for (int64_t i = 0; i < rows.rows; i++)
+            if (counts(&rows, i)) sb_sum_f64_add(call, &column, -(double)values[i]);
+        CHECK(!isfinite(a) || sb_sum_f64_end(call, &column) == 0);
+    }
+}
+
 static void float_extremes(void) {
     double values[SB_COLUMN_ROWS];
     float narrow[SB_COLUMN_ROWS];
@@ -198,8 +235,28 @@ static void places(void) {
     }
 }
 
+static void picks(void) {
+    Rows rows;
+    uint16_t found[SB_COLUMN_ROWS + SB_PLACES_SPARE];
+    char values[8 * SB_COLUMN_ROWS], picked[8 * SB_COLUMN_ROWS + 1];
+    for (int round = 0; round < 400; round++) {
+        int32_t size = 1 << round % 4;
+        make_rows(&rows, round);
+        sb_column_places(rows.bytes, rows.rows, found);
+        for (size_t i = 0; i < sizeof values; i++) values[i] = (char)random_u64();
+        int64_t count = 0;
+        for (int64_t i = 0; i < rows.rows; i++) count += rows.bytes[i];
+        picked[count * size] = 'x';
+        sb_column_pick(picked, values, found, count, size);
+        CHECK(picked[count * size] == 'x');
+        for (int64_t i = 0; i < count; i++)
+            CHECK(memcmp(picked + i * size, values + found[i] * size, (size_t)size) == 0);
+    }
+}
+
 static const UnitTest TESTS[] = {
     {"float_sums", float_sums},     {"float_extremes", float_extremes},
+    {"narrow_sums", narrow_sums},   {"picks", picks},
     {"integer_sums", integer_sums}, {"integer_extremes", integer_extremes},
     {"bools", bools},               {"places", places},
 };

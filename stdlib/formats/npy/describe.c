@@ -124,6 +124,7 @@ const FormatInfo format_info_npy = {
     .suffixes = {{".npy", 0}},
     .reads = true,
     .writes = true,
+    .side_by_side = true,
     .input = FORMAT_SCANNED,
     .write_options = FORMAT_OPTION_BYTES | FORMAT_OPTION_FILES | FORMAT_OPTION_STACKED,
     .row = FORMAT_ROW_DECLARED,

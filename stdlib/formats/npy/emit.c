@@ -95,6 +95,12 @@ static Val float_bits(Emit *e, const Type *type, Val value) {
     return LLVMBuildSelect(e->b, is_nan, nan, bits, "");
 }
 
+static Val number_bits(Emit *e, const Type *type, Value value) {
+    const NpyType *npy = npy_type_of(type->kind);
+    if (type->kind == TYPE_BOOL) return LLVMBuildZExt(e->b, value.a, e->i8, "");
+    return npy->letter == 'f' ? float_bits(e, type, value.a) : value.a;
+}
+
 static Val put_tensor(Emit *e, const NpyRow *layout, Value tensor, Val at) {
     int64_t size = layout->type->size;
     Val count = npy_is_open(layout) ? tensor.b : emit_i64(e, npy_values(layout));
@@ -119,17 +125,15 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
     const NpyType *type = layout.type;
     if (sink->op->sink.options.apart) at = put_header(e, sink, at);
     if (layout.rank) return put_tensor(e, &layout, sink->values[0], at);
-    Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
-    Val value = sink->values[0].a;
-    if (type->kind == TYPE_BOOL) value = LLVMBuildZExt(e->b, value, bits, "");
-    else if (type->letter == 'f') value = float_bits(e, sink_base(e, sink, 0), value);
-    LLVMSetAlignment(LLVMBuildStore(e->b, value, at), 1);
+    Val bits = number_bits(e, sink_base(e, sink, 0), sink->values[0]);
+    LLVMSetAlignment(LLVMBuildStore(e->b, bits, at), 1);
     return emit_offset(e, at, type->size);
 }
 
 static const TextFormat read_npy = {.open = open_npy, .width = width_of, .stride = stride_of,
                                     .plain = is_plain, .column = column_npy};
 static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room",
-                                     .apart = NPY_WRITTEN, .row = put_value};
+                                     .apart = NPY_WRITTEN, .row = put_value,
+                                     .bits = number_bits};
 
 const FormatEmit format_emit_npy = {&read_npy, &write_npy};
