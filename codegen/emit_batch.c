@@ -46,8 +46,7 @@ static Val first_record(Emit *e, Val memory) { return emit_offset(e, memory, BAT
 void batches_open(Emit *e) {
     StageEmit *s = e->stage;
     s->batches = arena_new_array(e->arena, Batch, s->stage->terminal_count + 1);
-    // Rows reach the terminals in two ways.
-    if (s->stage->columns.op_count || stage_has_kernels(e, s->stage)) return;
+    if (stage_has_kernels(e, s->stage)) return;  // Rows reach the terminals in two ways.
     for (uint32_t i = 0; i < s->stage->terminal_count; i++) {
         const Terminal *terminal = &s->stage->terminals[i];
         if (terminal->is_sink || !can_wait(e, &e->plan->breakers[terminal->index])) continue;
@@ -162,6 +161,12 @@ static void ask_slot(Emit *e, Val groups, Val mask, Val hash) {
     Val slot = emit_index(e, e->i64, slots, LLVMBuildAnd(e->b, hash, mask, ""));
     ask(e, slot);
     ask(e, emit_offset(e, slot, SLOTS_BEHIND * sizeof(uint64_t)));
+}
+
+// Behind column loops the rows of a chunk that may fault come by another way. None waits then, as a
+// chunk ends with a flush.
+bool batch_takes(const Emit *e, const Batch *batch) {
+    return batch->flush && (!e->stage->stage->columns.op_count || e->stage->behind);
 }
 
 void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {

@@ -329,6 +329,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     const Op *op = graph_op_at(e->graph, breaker->op);
     Frame *over = frame_new(e, op, frame, nullptr);
     uint32_t agg_count = group_agg_count(e, breaker);
+    bool waits = batch_takes(e, &s->batches[terminal]);
     GroupRow row = {.breaker = breaker,
                     .frame = frame,
                     .only = s->only[terminal],
@@ -345,7 +346,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     for (uint32_t i = 0; i < agg_count; i++) {
         if (!plan_owns_state(breaker, i)) continue;
         part_split(e);
-        judge_agg(e, over, s->batches[terminal].flush, &op->group.aggs[i], &row.aggs[i]);
+        judge_agg(e, over, waits, &op->group.aggs[i], &row.aggs[i]);
     }
     for (uint32_t c = 0; breaker->slot_of && c < frame->op->column_count; c++) {
         uint32_t slot = breaker->slot_of[c];
@@ -353,7 +354,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
             row.columns[slot - breaker->key_count] = frame_column(e, frame, c);
     }
     row.order = stage_next_order(e);
-    if (s->batches[terminal].flush) batch_row(e, &s->batches[terminal], &row, next);
+    if (waits) batch_row(e, &s->batches[terminal], &row, next);
     for (uint32_t i = 0; i < agg_count; i++)
         for (uint32_t a = 0; a < countof(row.aggs[i].late); a++)
             if (row.aggs[i].late[a]) row.aggs[i].args[a] = batch_late_now(e, &row.aggs[i], a);

@@ -56,6 +56,8 @@ struct Batch {
     Val      record;          // In the flush function: the record whose row is added.
 };
 
+// Do rows that are emitted now wait in the batch?
+bool batch_takes(const Emit *e, const Batch *batch);
 // Emits for a row: while the table is large, keeps it in the batch and goes to `next`. Goes on
 // where the table is small.
 void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next);

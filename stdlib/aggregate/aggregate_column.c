@@ -266,7 +266,7 @@ typedef uint8_t  NarrowBytes __attribute__((ext_vector_type(NARROW_LANES)));
 
 typedef struct NarrowSum {
     Widened     sums;
-    NarrowWords most, least;  // Of the bits without the sign; least is 1 less, so that 0 is no size.
+    NarrowWords most, least;  // Bits without the sign; least is 1 less, so that 0 is no size.
 } NarrowSum;
 
 static inline void take_narrow(NarrowSum *to, NarrowWords bits) {
