@@ -115,12 +115,25 @@ static LLVMAttributeRef unwind_table(LLVMContextRef ctx) {
 static const char vector_passes[] =
     "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse";
 
-static bool works_on_columns(LLVMValueRef fn) {
-    static const char prefix[] = "sb_columns_";
-    size_t len;
+static bool has_prefix(LLVMValueRef fn, const char *prefix) {
+    size_t len, most = strlen(prefix);
     const char *name = LLVMGetValueName2(fn, &len);
-    return !LLVMIsDeclaration(fn) && len >= sizeof prefix - 1 &&
-           memcmp(name, prefix, sizeof prefix - 1) == 0;
+    return len >= most && memcmp(name, prefix, most) == 0;
+}
+
+static bool works_on_columns(LLVMValueRef fn) {
+    return !LLVMIsDeclaration(fn) && has_prefix(fn, "sb_columns_");
+}
+
+// A loop over a chunk was to stay rolled (emit_keep_rolled); LLVM then has one vector in a turn. It
+// may now have several. Tensors may have fewer elements than that.
+static void let_interleave(LLVMValueRef fn) {
+    static const char kind[] = "llvm.loop";
+    unsigned id = LLVMGetMDKindIDInContext(LLVMGetModuleContext(LLVMGetGlobalParent(fn)), kind,
+                                           sizeof kind - 1);
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
+         block = LLVMGetNextBasicBlock(block))
+        LLVMSetMetadata(LLVMGetBasicBlockTerminator(block), id, nullptr);
 }
 
 static void add_text_attribute(LLVMValueRef fn, const char *name, const char *value) {
@@ -157,9 +170,11 @@ static void name_level(TargetWork *work, LLVMModuleRef module) {
 static bool optimise(TargetWork *work, LLVMModuleRef module, LLVMTargetMachineRef machine) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(module, "default<O1>", machine, options);
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && !error; f = LLVMGetNextFunction(f))
-        if (works_on_columns(f))
-            error = LLVMRunPassesOnFunction(f, vector_passes, machine, options);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && !error; f = LLVMGetNextFunction(f)) {
+        if (!works_on_columns(f)) continue;
+        if (!has_prefix(f, "sb_columns_tensor_")) let_interleave(f);
+        error = LLVMRunPassesOnFunction(f, vector_passes, machine, options);
+    }
     LLVMDisposePassBuilderOptions(options);
     if (!error) return true;
     char *why = LLVMGetErrorMessage(error);
@@ -184,12 +199,9 @@ static void emit_result(TargetWork *work, LLVMModuleRef module, LLVMTargetMachin
 
 // What is no stage is called as the lowest level has it.
 static void drop_others(LLVMModuleRef module) {
-    static const char prefix[] = "sb_stage_";
     LLVMValueRef next;
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = next) {
-        size_t len;
-        const char *name = LLVMGetValueName2(f, &len);
-        bool stage = len >= sizeof prefix - 1 && memcmp(name, prefix, sizeof prefix - 1) == 0;
+        bool stage = has_prefix(f, "sb_stage_");
         next = LLVMGetNextFunction(f);
         bool here = !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage;
         if (here && !stage && !LLVMGetFirstUse(f)) LLVMDeleteFunction(f);
