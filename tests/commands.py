@@ -90,6 +90,7 @@ _FORMS = {
     "sbc test FILE...": TESTED,
     "sbc top.sbd -o top": "echo 'range(3000) | top 3 by i per i % 10 | write csv(\"-\")' >$TMP/top.sbd; sbc $TMP/top.sbd -o $TMP/top; $TMP/top --stats",
     "sbc limit.sbd -o limit": "echo 'range(3000) | sort i desc | limit 10 | write csv(\"-\")' >$TMP/limit.sbd; sbc $TMP/limit.sbd -o $TMP/limit; $TMP/limit --stats",
+    "sbc many.sbd -o many": "echo 'range(300) | derive k = i % 7 | group by k { n = count() } | write csv(\"-\")' >$TMP/many.sbd; sbc $TMP/many.sbd -o $TMP/many; $TMP/many --threads=1",
     "sbc rates.sbd -o rates": "echo 'range(3) | write csv(\"-\")' >$TMP/rates.sbd; sbc $TMP/rates.sbd -o $TMP/rates",
     "zig-out/bin/sbc tests/bench/pipelines/a0.sbd -o a0": "zig-out/bin/sbc tests/bench/pipelines/a0.sbd -o $TMP/a0",
     # The simulator.
@@ -139,6 +140,7 @@ _FORMS = {
     "tests/growth_test.py NAME": BY_TESTS,
     "tests/instructions_test.py": BY_TESTS,
     "tests/instructions_test.py NAME": BY_TESTS,
+    "tests/instructions_test.py columns_written narrow_columns": BY_TESTS,
     "tests/instructions_test.py decimals": BY_TESTS,
     "tests/instructions_test.py ends_of_texts": BY_TESTS,
     "tests/instructions_test.py matches groups_of_matches replaced_runs": BY_TESTS,
