@@ -351,10 +351,5 @@ struct ColumnEmit *stage_loop_numbers(Emit *e) {
         emit_jump(e, loop.chunk.rows);
         return nullptr;
     }
-    if (s->text) {
-        Block plain = emit_block(e, "plain");
-        emit_branch(e, text_format_of(&root->source)->plain(e, s->text), plain, loop.chunk.rows);
-        emit_at(e, plain);
-    }
     return stage_columns(e, &loop.chunk);
 }

@@ -38,8 +38,6 @@ typedef struct TextFormat {
     int64_t (*width)(const Op *op);
     // The same as an i64, where `width` is TEXT_WIDTH_OF_FILE. Null: it never is.
     Val (*stride)(const TextRow *row);
-    // Of such rows with values of one number each: can column loops load from this file, an i1?
-    Val (*plain)(Emit *e, const TextRow *row);
     // `raw` only loads: of a wide row it is asked once more rather than kept.
     bool raw_reloads;
 } TextFormat;

@@ -140,7 +140,7 @@ _FORMS = {
     "tests/growth_test.py NAME": BY_TESTS,
     "tests/instructions_test.py": BY_TESTS,
     "tests/instructions_test.py NAME": BY_TESTS,
-    "tests/instructions_test.py columns_written narrow_columns": BY_TESTS,
+    "tests/instructions_test.py columns_written narrow_columns swapped_columns": BY_TESTS,
     "tests/instructions_test.py decimals": BY_TESTS,
     "tests/instructions_test.py ends_of_texts": BY_TESTS,
     "tests/instructions_test.py matches groups_of_matches replaced_runs": BY_TESTS,

@@ -110,22 +110,25 @@ def optional(source, number):
     return "{" + ",".join([f'"user":{{"country":"{source.choice(("BR", "DE"))}"}}', f'"value":{number}.5', *parts]) + "}\n"
 
 
-def numbers(kind, step):
-    """Eight steps over a file of numbers. A row is NUMBERS of them."""
+def numbers(kind, step, swapped=False):
+    """Eight steps over a file of numbers, in the other byte order if `swapped`. A row is NUMBERS of them."""
     program = (f'read npy("in") as {{ x: {kind} }} | derive a = x * 1.5 | derive b = a + 0.25 | derive c = b * b | derive d = c - x\n'
                f"| derive e = abs(d) | derive f = sqrt(e) | derive g = least(f, 3.0) | derive y = g / 3.0 | {step}\n")
-    return program, Floats(kind)
+    return program, Floats(kind, swapped)
 
 
 class Floats:
-    def __init__(self, kind):
-        self.letter, self.name = ("f", "<f4") if kind == "f32" else ("d", "<f8")
+    def __init__(self, kind, swapped):
+        self.letter, self.name = ("f", "f4") if kind == "f32" else ("d", "f8")
+        self.swapped = swapped
 
     def fill(self, file, rows):
-        header = f"{{'descr': '{self.name}', 'fortran_order': False, 'shape': ({rows * NUMBERS},), }}".ljust(117) + "\n"
+        header = f"{{'descr': '{'>' if self.swapped else '<'}{self.name}', 'fortran_order': False, 'shape': ({rows * NUMBERS},), }}".ljust(117) + "\n"
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
         source = random.Random(SEED)
         block = array.array(self.letter, (source.uniform(-2, 2) for _ in range(NUMBERS)))
+        if self.swapped:
+            block.byteswap()
         file.write(block.tobytes() * rows)
 
 
@@ -177,6 +180,7 @@ PAIRS = {
     "float_exponents": ((stations("f64"), lambda source, number: station(source, number, 6, True)), (stations("f64"), station), 2.2),
     "columns_written": (numbers("f32", WRITE), numbers("f32", SUM), 0.8),
     "narrow_columns": (numbers("f32", SUM), numbers("f64", SUM), 0.5),
+    "swapped_columns": (numbers("f32", SUM, True), numbers("f32", SUM), 1.2),
     "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),
 }
 

@@ -36,10 +36,6 @@ static int64_t width_of(const Op *op) {
 
 static Val stride_of(const TextRow *row) { return ((const Own *)row->own)->width; }
 
-static Val is_plain(Emit *e, const TextRow *row) {
-    return LLVMBuildNot(e->b, big_of(row), "");
-}
-
 // A tensor whose shape the file has.
 static Value open_tensor(Emit *e, Frame *frame) {
     const TextRow *row = frame->text;
@@ -76,7 +72,7 @@ static Value column_npy(Emit *e, Frame *frame, uint32_t) {
     Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
     Val value = emit_load(e, bits, emit_index(e, e->i8, row->text, row->begin), "value");
     LLVMSetAlignment(value, 1);
-    if (type->size > 1 && !e->lanes) {  // Loops over columns are for the machine's own order.
+    if (type->size > 1) {
         Val swapped = emit_intrinsic(e, "llvm.bswap", &bits, 1, &value, 1);
         value = LLVMBuildSelect(e->b, big_of(row), swapped, value, "");
     }
@@ -131,7 +127,7 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
 }
 
 static const TextFormat read_npy = {.open = open_npy, .width = width_of, .stride = stride_of,
-                                    .plain = is_plain, .column = column_npy};
+                                    .column = column_npy};
 static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room",
                                      .apart = NPY_WRITTEN, .row = put_value,
                                      .bits = number_bits};
