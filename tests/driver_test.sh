@@ -232,6 +232,15 @@ for operation in 'fmul <[0-9]+ x double>' 'mul <[0-9]+ x i64>' 'icmp eq <[0-9]+ 
     holds "columns_vector: $operation" grep -qE "$operation" loop
 done
 holds columns_no_call sh -c '! grep -v llvm.vector.reduce loop | grep "call.*@sb_"'
+cat >written.sbd <<'END'
+read npy("x.npy") as {x: f32} | select y = x * 0.5 + 1.0 | write npy("y.npy")
+END
+expect columns_written 0 'loops over columns, 1024 rows at a time, as far as `write npy("y.npy")`' \
+    written.sbd --explain -o job
+expect written_llvm 0 'define' written.sbd --dump=llvm
+awk '/^define.*@sb_columns_0/, /^}/' out >loop
+holds columns_written_vector grep -qE 'store <[0-9]+ x (float|i32)>' loop
+holds columns_side_by_side sh -c '! grep -q "strided.vec" loop'
 
 # ---- run
 expect run 0 '2,4' run small.sbd
