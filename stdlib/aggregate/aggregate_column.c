@@ -385,10 +385,28 @@ INTEGER(u16, uint16_t, 0, UINT16_MAX)
 INTEGER(u32, uint32_t, 0, UINT32_MAX)
 INTEGER(u64, uint64_t, 0, UINT64_MAX)
 
+// The best of values that all count. False: one of them is a nan.
+#define NUMBERS(function, name, T, Bits, WINS, WORST)                                              \
+    static bool function(const T *values, int64_t rows, Bits *best) {                              \
+        Bits found = WORST, nans = 0;                                                              \
+        for (int64_t i = 0; i < rows; i++) {                                                       \
+            T x = values[i];                                                                       \
+            Bits bits;                                                                             \
+            __builtin_memcpy(&bits, &x, sizeof bits);                                              \
+            bits = flip_##name(bits);                                                              \
+            found = bits WINS found ? bits : found;                                                \
+            nans |= x != x;                                                                        \
+        }                                                                                          \
+        *best = found;                                                                             \
+        return !nans;                                                                              \
+    }
+
 // Floats compare as integers: the bits, of negative ones all but the sign turned over, which is its
 // own inverse. A nan is no number to compare with: these are counted apart.
 #define FLOAT(name, T, Bits, LEAST, MOST)                                                          \
     static Bits flip_##name(Bits bits) { return bits ^ (bits < 0 ? MOST : 0); }                    \
+    NUMBERS(min_numbers_##name, name, T, Bits, <, MOST)                                            \
+    NUMBERS(max_numbers_##name, name, T, Bits, >, LEAST)                                           \
     BEST(min_bits_##name, Bits, <, MOST)                                                           \
     BEST(max_bits_##name, Bits, >, LEAST)                                                          \
     typedef struct Keys_##name {                                                                   \
@@ -413,8 +431,8 @@ INTEGER(u64, uint64_t, 0, UINT64_MAX)
     FLOAT_EXTREME(name, T, Bits, max)
 
 #define FLOAT_EXTREME(name, T, Bits, word)                                                         \
-    void sb_##word##_##name##_column(SbExtreme_##name *state, const T *values,                     \
-                                     const uint8_t *counts, int64_t rows) {                        \
+    static void word##_with_nans_##name(SbExtreme_##name *state, const T *values,                  \
+                                        const uint8_t *counts, int64_t rows) {                     \
         Keys_##name keys;                                                                          \
         keys_##name(&keys, values, counts, rows);                                                  \
         Bits best = flip_##name(word##_bits_##name(keys.bits, keys.numbers, rows));                \
@@ -422,6 +440,19 @@ INTEGER(u64, uint64_t, 0, UINT64_MAX)
         __builtin_memcpy(&value, &best, sizeof value);                                             \
         if (keys.number_count) sb_##word##_##name##_add(state, value);                             \
         if (keys.nan_count) sb_##word##_##name##_add(state, (T)__builtin_nanf(""));                \
+    }                                                                                              \
+    void sb_##word##_##name##_column(SbExtreme_##name *state, const T *values,                     \
+                                     const uint8_t *counts, int64_t rows) {                        \
+        Bits best;                                                                                 \
+        bool numbers = !counts && word##_numbers_##name(values, rows, &best);                      \
+        if (!numbers) {                                                                            \
+            word##_with_nans_##name(state, values, counts, rows);                                  \
+            return;                                                                                \
+        }                                                                                          \
+        T value;                                                                                   \
+        best = flip_##name(best);                                                                  \
+        __builtin_memcpy(&value, &best, sizeof value);                                             \
+        if (rows) sb_##word##_##name##_add(state, value);                                          \
     }
 
 FLOAT(f32, float, int32_t, INT32_MIN, INT32_MAX)
