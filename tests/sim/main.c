@@ -55,7 +55,8 @@ static const Kind kinds[] = {
     {"nodes", "trace-nodes", workload_random_nodes, sim_run, false, SHORT_NODES,
      {109048, 15564, 24827, 41777, 56515, 113557, 168852}},
     {"restart", "trace-restart", workload_restarted, lives_run, false, 100},
-    {"cluster", "trace-cluster", workload_cluster, lives_run, true, SHORT_CLUSTER, {1033842}},
+    {"cluster", "trace-cluster", workload_cluster, lives_run, true, SHORT_CLUSTER,
+     {1033842, 1070709}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
