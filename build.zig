@@ -8,7 +8,7 @@ const cflags: []const []const u8 = &.{
     "-std=gnu23",             "-Wall",          "-Wextra",             "-Wpedantic",
     "-Wshadow",               "-Wconversion",   "-Wstrict-prototypes", "-Wmissing-prototypes",
     "-Wimplicit-fallthrough", "-Werror=switch", "-fvisibility=hidden", "-ffp-contract=off",
-    "-Wno-gnu-statement-expression", "-Wno-bit-int-extension", "-gdwarf-4",
+    "-Wno-gnu-statement-expression", "-Wno-bit-int-extension", "-gdwarf-4", "-ffunction-sections", "-fdata-sections",
 };
 
 // The C files of these folders are found, sub-folders included: a new file needs no line here. tests/tidy.c
