@@ -301,19 +301,31 @@ static void long_blocks_have_huge_pages(void) {
     arena_space_close(&space);
 }
 
+// The first huge page of the next block is quick or slow; so many times before it small ones serve.
+static void next_huge_page(int64_t bytes, int small, bool slow) {
+    int64_t clock;
+    for (int i = 0; i < small; i++) CHECK(!huge_begin(bytes, &clock));
+    CHECK(huge_begin(bytes, &clock));
+    huge_slow_nanos = slow ? -1 : INT64_MAX;
+    CHECK(huge_end(clock) == !slow);
+}
+
 static void slow_huge_pages_wait(void) {
-    enum : int64_t { SMALL = 64 << 20 };
-    int64_t clock, before = huge_slow_nanos;
+    enum : int64_t { SMALL = 8 << 20 };
+    int64_t before = huge_slow_nanos;
     make_huge_quick();
-    CHECK(huge_begin(SMALL, &clock) && huge_end(clock));
-    CHECK(huge_begin(SMALL, &clock));
-    huge_slow_nanos = -1;
-    CHECK(!huge_end(clock));
-    // 256 MiB are small pages; then it is tried again.
-    for (int i = 0; i < 4; i++) CHECK(!huge_begin(SMALL, &clock));
-    CHECK(huge_begin(SMALL, &clock));
-    huge_slow_nanos = INT64_MAX;
-    CHECK(huge_end(clock) && huge_begin(SMALL, &clock));
+    next_huge_page(SMALL, 0, false);
+    next_huge_page(SMALL, 0, true);
+    // 16 MiB are small pages, and twice as many each time that the next try is slow too.
+    next_huge_page(SMALL, 2, true);
+    next_huge_page(SMALL, 4, true);
+    next_huge_page(SMALL, 8, false);
+    next_huge_page(SMALL, 0, true);
+    for (int small = 2; small < 32; small *= 2) next_huge_page(SMALL, small, true);
+    // 256 MiB at most.
+    next_huge_page(SMALL, 32, true);
+    next_huge_page(SMALL, 32, false);
+    next_huge_page(SMALL, 0, false);
     huge_slow_nanos = before;
 }
 
