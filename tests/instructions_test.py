@@ -3,7 +3,8 @@
 
 usage: tests/instructions_test.py [NAME...]     all, or this submission's share of them (tests/share.py)
 
-Both jobs of a pair run under callgrind, on N and on 2 N rows, so that their start does not count. A pair fails where the first
+Both jobs of a pair run under callgrind, on N and on 2 N rows, so that their start does not count. N is 4,000 where a pair says nothing
+else. A pair fails where the first
 costs more than its budget allows, twice: ticks of the job's clock add a few instructions a row where the machine is busy.
 """
 import array
@@ -150,9 +151,17 @@ def of_part(group):
 
 
 ALL_LINES = of_lines("where line != \"\"")
+DISTINCT = 'read csv("in", header = false) as { key: str, x: i64 } | select key | distinct | write csv("-")\n'
+
+
+def keyed(keys):
+    """Rows whose keys are so many."""
+    return lambda source, number: f"k{number * 7919 % keys:07d},{source.randint(0, 99)}\n"
+
+
 LOWER = 'read text("in") | select h = hash(lower(line)) | aggregate { d = count_distinct(h) } | write csv("-")\n'
 CLASS, CLASSES = "[a-z0-9]+", "[a-z0-9]+|[^a-z0-9 ]"
-# Name: what is judged, what it stands beside (a program and a row each), and how many times the second it may cost.
+# Name: what is judged, what it stands beside (a program and a row each), how many times the second it may cost, and N.
 PAIRS = {
     "decimals": ((q1("decimal(15, 2)"), money), (q1("f64"), money), 1.25),
     "forms_in_turn": ((EVENTS, lambda source, number: event(source, number, number % 2 == 1)), (EVENTS, event), 1.5),
@@ -181,6 +190,7 @@ PAIRS = {
     "columns_written": (numbers("f32", WRITE), numbers("f32", SUM), 0.8),
     "narrow_columns": (numbers("f32", SUM), numbers("f64", SUM), 0.5),
     "swapped_columns": (numbers("f32", SUM, True), numbers("f32", SUM), 1.2),
+    "keys_of_their_own": ((DISTINCT, keyed(9_999_991)), (DISTINCT, keyed(1000)), 3.5, 150_000),
     "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),
 }
 
@@ -199,12 +209,12 @@ def count(work, row, rows):
 
 
 @functools.cache  # Some programs stand beside several others.
-def row_costs(program, row):
+def row_costs(program, row, rows):
     with tempfile.TemporaryDirectory() as work:
         with open(os.path.join(work, "p.sbd"), "w", encoding="utf-8") as file:
             file.write(program)
         subprocess.run([SBC, "p.sbd", "-o", "job", f"--target={TARGET}"], cwd=work, check=True)
-        return (count(work, row, 2 * ROWS) - count(work, row, ROWS)) / ROWS
+        return (count(work, row, 2 * rows) - count(work, row, rows)) / rows
 
 
 def main(names):
@@ -213,11 +223,12 @@ def main(names):
         return 0
     chosen = {name: PAIRS[name] for name in (names or share.share_of(PAIRS)) if name in PAIRS}
     failed = 0
-    for name, (judged, beside, most) in chosen.items():
-        first, second = row_costs(*judged), row_costs(*beside)
+    for name, (judged, beside, most, *rows) in chosen.items():
+        rows = rows or [ROWS]
+        first, second = row_costs(*judged, *rows), row_costs(*beside, *rows)
         if first > most * second:  # What costs too much does so again.
             row_costs.cache_clear()
-            first, second = row_costs(*judged), row_costs(*beside)
+            first, second = row_costs(*judged, *rows), row_costs(*beside, *rows)
         good = first <= most * second
         failed += not good
         print(f"{'ok  ' if good else 'FAIL'} {name}: {first:.0f} instructions a row, {second:.0f} beside it: "

@@ -11,7 +11,15 @@
 // The first slots fit the first-level cache and stay so empty that few keys of a small table meet:
 // whether a row has to look on is guessed wrong.
 enum : int64_t { SLOTS_MIN = 4096, SLOTS_MANY = 1 << 20, STATE_BLOCK_BYTES = 4096 };
-enum { RADIX_BITS_MAX = 10 };
+enum { SAMPLE_SLOTS = 1 << 13 };
+
+// Hashes of all rows so far that are alike in `level` bits: each key has as good a chance.
+struct SbGroupsSample {
+    uint64_t hashes[SAMPLE_SLOTS];  // By the hash's upper bits; 0: free.
+    int64_t  count;
+    uint32_t level;
+    int64_t  rows, fresh;      // Of late: rows that are in the sample, and those with a new key.
+};
 
 static SbMemory *memory_of(const SbGroups *groups) {
     return groups->state->rows.state->entries.memory;
@@ -33,7 +41,7 @@ static int64_t room_of(int64_t slots) { return slots < SLOTS_MANY ? slots / 2 : 
 static void begin_slots(SbGroups *groups, int64_t slots) {
     struct SbGroupsState *state = groups->state;
     groups->mask = (uint64_t)slots - 1;
-    groups->count_max = state->forgotten + room_of(slots);
+    groups->count_max = room_of(slots);
     state->looked = 0;
     state->opened = groups->count;
 }
@@ -68,7 +76,25 @@ static void drop_list(SbGroups *groups) {
     state->list_bytes = 0;
 }
 
+static bool only_adds(const SbGroups *groups) { return groups->state->unused; }
+
+static void end_adding(SbGroups *groups) {
+    struct SbGroupsState *state = groups->state;
+    sb_memory_free(memory_of(groups), state->sample, sizeof *state->sample);
+    state->sample = nullptr;
+    state->unused = nullptr;
+}
+
+// The slots are there again, as they were.
+static void look_again(SbGroups *groups) {
+    groups->slots = groups->state->unused;
+    groups->mask = (uint64_t)groups->state->slot_bytes / sizeof *groups->slots - 1;
+    end_adding(groups);
+}
+
 void sb_groups_seal(SbGroups *groups) {
+    groups->state->counted = only_adds(groups);
+    if (only_adds(groups)) look_again(groups);
     sb_memory_free(memory_of(groups), groups->slots, groups->state->slot_bytes);
     groups->slots = nullptr;
     drop_list(groups);
@@ -90,24 +116,10 @@ static void put(SbGroups *groups, const SbEntry *entry) {
     groups->slots[at] = sb_slot(entry);
 }
 
-// Doubles the slots (fourfold while small) and puts every entry again: entries lie side by side in
-// their blocks, so that this reads memory in order and waits for the slots alone.
-static bool grow(SbGroups *groups) {
+// Puts every entry into new slots: entries lie side by side in their blocks, so that this reads
+// memory in order and waits for the slots alone.
+static void put_all(SbGroups *groups) {
     enum { AHEAD = 16 };
-    SbGroups before = *groups;
-    struct SbGroupsState *state = groups->state;
-    int64_t bytes = state->slot_bytes, slots = (int64_t)groups->mask + 1;
-    int64_t forgotten = state->forgotten;
-    do slots *= slots < 65536 ? 4 : 2;
-    while (room_of(slots) <= groups->count);
-    state->forgotten = 0;
-    if (!open_slots(groups, slots)) {
-        *groups = before;
-        state->forgotten = forgotten;
-        return false;
-    }
-    sb_memory_free(memory_of(groups), before.slots, bytes);
-    drop_list(groups);
     RowSpan span = {0};
     while (sb_rows_next_span(&groups->state->rows, &span)) {
         for (int64_t i = 0; i < span.count; i++) {
@@ -117,50 +129,122 @@ static bool grow(SbGroups *groups) {
             if (!sb_group_is_merged(span_entry(&span, i))) put(groups, span_entry(&span, i));
         }
     }
+}
+
+// Doubles the slots (fourfold while small), for at least so many entries.
+static bool grow(SbGroups *groups, int64_t entries) {
+    struct SbGroupsState *state = groups->state;
+    SbGroups before = *groups;
+    uint64_t *old = only_adds(groups) ? state->unused : groups->slots;
+    int64_t bytes = state->slot_bytes, slots = bytes / (int64_t)sizeof *old;
+    do slots *= slots < 65536 ? 4 : 2;
+    while (room_of(slots) < entries);
+    if (!open_slots(groups, slots)) {
+        *groups = before;
+        return false;
+    }
+    sb_memory_free(memory_of(groups), old, bytes);
+    end_adding(groups);
+    drop_list(groups);
+    put_all(groups);
     return true;
 }
 
-// Have nearly all rows since the slots were opened made groups? States that own memory would own it
-// twice. Other processes take over tables whose keys have one entry each.
-static bool pays_to_forget(const SbGroups *groups) {
-    enum { SLOTS_FEW = 1 << 17, NEARLY_ALL = 7, OF = 8 };
-    const struct SbGroupsState *state = groups->state;
-    return groups->mask >= SLOTS_FEW - 1 && state->looked > 0 &&
-           (groups->count - state->opened) * OF >= state->looked * NEARLY_ALL &&
-           !sb_memory_shares(memory_of(groups)) && sb_scratch_charged(&state->call) == 0;
+// ---- tables that only add -----------------------------------------------------------------------
+
+enum { SAMPLE_SHIFT = 51, SAMPLE_LEVEL_SHIFT = 18 };
+
+static bool samples(const struct SbGroupsSample *sample, uint64_t hash) {
+    uint64_t level = (UINT64_C(1) << sample->level) - 1;
+    return hash && !(hash >> SAMPLE_LEVEL_SHIFT & level);
 }
 
-// Empties the slots. Charges what a list of all entries takes that they may know then: there are
-// fewer slots. False: over the limit, and nothing has changed.
-static bool forget(SbGroups *groups) {
-    enum { KNOWN_SHARE = 4 };
+// True: it was not there.
+static bool sample_hash(struct SbGroupsSample *sample, uint64_t hash) {
+    uint64_t at = hash >> SAMPLE_SHIFT;
+    while (sample->hashes[at] && sample->hashes[at] != hash) at = (at + 1) % SAMPLE_SLOTS;
+    bool fresh = !sample->hashes[at];
+    sample->hashes[at] = hash;
+    sample->count += fresh;
+    return fresh;
+}
+
+// Half as many hashes stay.
+[[gnu::noinline]] static void thin_out(struct SbGroupsSample *sample) {
+    uint64_t hashes[SAMPLE_SLOTS];
+    memcpy(hashes, sample->hashes, sizeof hashes);
+    memset(sample->hashes, 0, sizeof hashes);
+    sample->count = 0;
+    sample->level++;
+    for (int64_t i = 0; i < SAMPLE_SLOTS; i++)
+        if (samples(sample, hashes[i])) sample_hash(sample, hashes[i]);
+}
+
+// An entry whose key nobody looked for.
+static void note_added(struct SbGroupsState *state, uint64_t hash) {
+    state->counts[sb_groups_radix(hash)]++;
+    struct SbGroupsSample *sample = state->sample;
+    if (!samples(sample, hash)) return;
+    sample->rows++;
+    sample->fresh += sample_hash(sample, hash);
+    if (sample->count > SAMPLE_SLOTS / 2) thin_out(sample);
+}
+
+// Do nearly all rows make groups? States that own memory would own it twice. Other processes take
+// over tables whose keys have one entry each.
+static bool pays_to_add(const SbGroups *groups) {
+    enum { SLOTS_FEW = 1 << 17, NEARLY_ALL = 7, OF = 8, MOST = 6, ROWS_FEW = 64 };
+    const struct SbGroupsState *state = groups->state;
+    if (sb_memory_shares(memory_of(groups)) || sb_scratch_charged(&state->call) > 0) return false;
+    const struct SbGroupsSample *sample = state->sample;
+    if (only_adds(groups))
+        return sample->rows < ROWS_FEW || sample->fresh * OF >= sample->rows * MOST;
+    return groups->mask >= SLOTS_FEW - 1 && state->looked > 0 &&
+           (groups->count - state->opened) * OF >= state->looked * NEARLY_ALL;
+}
+
+// From now on the table only adds. False: over the limit.
+static bool begin_to_add(SbGroups *groups) {
     struct SbGroupsState *state = groups->state;
-    SbMemory *memory = memory_of(groups);
-    int64_t before = (int64_t)groups->mask + 1, slots = before, bytes = state->slot_bytes;
-    while (room_of(slots) < groups->count / KNOWN_SHARE) slots *= 2;
-    int64_t list = (groups->count + room_of(slots)) * (int64_t)sizeof *state->list;
-    if (!sb_memory_charge(memory, list - state->list_bytes)) return false;
-    state->list_bytes = list;
-    uint64_t *old = groups->slots;
-    int64_t forgotten = state->forgotten;
-    state->forgotten = groups->count;
-    if (slots == before) {
-        memset(old, 0, (size_t)bytes);
-        begin_slots(groups, slots);
-    } else if (open_slots(groups, slots)) {
-        sb_memory_free(memory, old, bytes);
-    } else {
-        groups->slots = old;
-        state->forgotten = forgotten;
-        return false;
-    }
+    state->sample = sb_memory_pages(memory_of(groups), sizeof *state->sample);
+    if (!state->sample) return false;
+    memset(state->counts, 0, sizeof state->counts);
+    RowSpan span = {0};
+    while (sb_rows_next_span(&state->rows, &span))
+        for (int64_t i = 0; i < span.count; i++) note_added(state, span_entry(&span, i)->hash);
+    state->unused = groups->slots;
+    state->none = 0;
+    groups->slots = &state->none;
+    groups->mask = 0;
     state->repeats = true;
     return true;
 }
 
+// Goes on adding for a while. Charges what a list of all entries takes: no slots have room for it.
+// False: over the limit, and nothing has changed.
+static bool add_on(SbGroups *groups) {
+    enum : int64_t { ROWS_MIN = 1 << 16, SHARE = 4 };
+    struct SbGroupsState *state = groups->state;
+    SbMemory *memory = memory_of(groups);
+    int64_t share = groups->count / SHARE;
+    int64_t most = groups->count + (share > ROWS_MIN ? share : ROWS_MIN);
+    int64_t list = most * (int64_t)sizeof *state->list, more = list - state->list_bytes;
+    if (more > 0 && !sb_memory_charge(memory, more)) return false;
+    if (!only_adds(groups) && !begin_to_add(groups)) {
+        sb_memory_release(memory, more);
+        return false;
+    }
+    if (more > 0) state->list_bytes = list;
+    state->sample->rows = state->sample->fresh = 0;
+    groups->count_max = most;
+    return true;
+}
+
 bool sb_groups_reserve(SbGroups *groups) {
-    return groups->count < groups->count_max || (pays_to_forget(groups) && forget(groups)) ||
-           grow(groups);
+    if (groups->count < groups->count_max || (pays_to_add(groups) && add_on(groups))) return true;
+    // Many more rows are likely to make groups, where most did so far.
+    return (only_adds(groups) && grow(groups, 2 * groups->count)) ||
+           grow(groups, groups->count + 1);
 }
 
 const SbEntry **sb_groups_list(SbGroups *groups) {
@@ -184,11 +268,12 @@ int64_t sb_groups_bytes(const SbGroups *groups) {
 
 void sb_groups_clear(SbGroups *groups) {
     struct SbGroupsState *state = groups->state;
+    if (only_adds(groups)) look_again(groups);
     memset(groups->slots, 0, (size_t)state->slot_bytes);
     sb_rows_clear(&state->rows);
     sb_scratch_rewind(&state->call);
     drop_list(groups);
-    groups->count = state->forgotten = 0;
+    groups->count = 0;
     state->repeats = false;
     begin_slots(groups, (int64_t)groups->mask + 1);
 }
@@ -250,7 +335,8 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
     entry->hash = hash;
     entry->order = order;
     groups->count++;
-    put(groups, entry);
+    if (groups->mask) put(groups, entry);
+    else note_added(groups->state, hash);
     return entry;
 }
 
@@ -374,31 +460,38 @@ typedef struct Merge {
     uint32_t *lows;            // By place in lists: the lowest bits of its hash. nullptr: the entry
                                // has to be asked.
     Table    *tables;          // By thread.
+    int64_t   text;            // Offset of a key that may be a long text; -1: there is none.
     _Atomic int32_t status;    // The first fault.
 } Merge;
 
-// Bits that neither the slots of a table nor their tags use.
 static uint32_t radix_of(const Merge *merge, const SbEntry *entry) {
-    return (uint32_t)(entry->hash >> 36) & ((1u << merge->radix_bits) - 1);
+    return sb_groups_radix(entry->hash) & ((1u << merge->radix_bits) - 1);
+}
+
+static void count_radixes(const Merge *merge, const struct SbGroupsState *state, int64_t *counts) {
+    uint32_t mask = (1u << merge->radix_bits) - 1;
+    for (uint32_t r = 0; state->counted && r < SB_GROUPS_RADIXES; r++)
+        counts[r & mask] += state->counts[r];
+    RowSpan span = {0};
+    while (!state->counted && sb_rows_next_span(&state->rows, &span))
+        for (int64_t i = 0; i < span.count; i++) counts[radix_of(merge, span_entry(&span, i))]++;
 }
 
 // Lists the entries of one part by radix.
 static void share_out(void *arg, uint32_t part, uint32_t thread) {
     (void)thread;
     Merge *merge = arg;
-    int64_t counts[1 << RADIX_BITS_MAX] = {0};
+    int64_t counts[SB_GROUPS_RADIXES] = {0};
     int64_t *begins = merge->begins + ((size_t)part << merge->radix_bits);
     const SbRows *rows = &merge->of->parts[part]->state->rows;
+    count_radixes(merge, merge->of->parts[part]->state, counts);
     RowSpan span = {0};
-    while (sb_rows_next_span(rows, &span))
-        for (int64_t i = 0; i < span.count; i++) counts[radix_of(merge, span_entry(&span, i))]++;
     int64_t at = begins[0];
     for (uint32_t r = 0; r < 1u << merge->radix_bits; r++) {
         begins[r] = at;
         at += counts[r];
         counts[r] = begins[r];
     }
-    span = (RowSpan){0};
     while (sb_rows_next_span(rows, &span))
         for (int64_t i = 0; i < span.count; i++) {
             const SbEntry *entry = span_entry(&span, i);
@@ -423,10 +516,15 @@ static bool clear_table(const Merge *merge, Table *table, int64_t entries) {
     return table->groups.slots;
 }
 
-// The first text among the keys of an entry; -1: there is none.
-static int64_t key_text(const SbBreaker *what) {
-    for (uint32_t i = 0; i < what->held_count; i++)
-        if (what->held[i].hold == sb_held_key) return what->held[i].offset;
+// The first text among the keys of an entry; -1: there is none, or all are short.
+static int64_t key_text(const SbGroupsMerge *of) {
+    bool any = false;
+    for (uint32_t i = 0; i < of->part_count; i++) {
+        const struct SbRowsState *rows = of->parts[i]->state->rows.state;
+        any |= rows->texts.bytes > 0 || rows->entries.bytes == 0;  // Of rows that others own.
+    }
+    for (uint32_t i = 0; any && i < of->what->held_count; i++)
+        if (of->what->held[i].hold == sb_held_key) return of->what->held[i].offset;
     return -1;
 }
 
@@ -442,41 +540,79 @@ static uint64_t *slot_for(const Merge *merge, const SbGroups *into, int64_t i) {
     return &into->slots[at];
 }
 
-// Entries lie anywhere, and so do long texts. Those that will be compared are asked for before.
-enum { ASK_ENTRY = 16, ASK_TEXT = 8 };
+// Entries lie anywhere, and so do long texts. Those that will be compared are asked for before: the
+// entries of a block one block ahead, and then their texts.
+enum { MERGE_BLOCK = 32 };
 
-static void ask_entries(const Merge *merge, const SbGroups *into, int64_t i) {
-    uint64_t other = *slot_for(merge, into, i);
-    if (!other) return;
-    ask_entry(sb_slot_entry(merge->lists[i]));
-    ask_entry(sb_slot_entry(other));
+typedef struct Likely {
+    int64_t  count;
+    uint64_t mine[MERGE_BLOCK], others[MERGE_BLOCK];  // As slots hold them.
+} Likely;
+
+static bool same_tag(uint64_t a, uint64_t b) { return a && !((a ^ b) & ~SB_SLOT_ADDRESS); }
+
+// Of most keys one of the first two slots has the entry that is compared. No branch: whether there
+// is one would be guessed wrong.
+static void ask_likely(const Merge *merge, const SbGroups *into, int64_t begin, int64_t end,
+                       Likely *likely) {
+    likely->count = 0;
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t slot = merge->lists[i], at = low_bits(merge, i);
+        uint64_t first = into->slots[at & into->mask], next = into->slots[(at + 1) & into->mask];
+        bool same = same_tag(first, slot);
+        likely->mine[likely->count] = slot;
+        likely->others[likely->count] = same ? first : next;
+        likely->count += same | same_tag(next, slot);
+    }
+    for (int64_t i = 0; i < likely->count; i++) {
+        ask_entry(sb_slot_entry(likely->mine[i]));
+        ask_entry(sb_slot_entry(likely->others[i]));
+    }
 }
 
-static void ask_texts(const Merge *merge, const SbGroups *into, int64_t i, int64_t text) {
-    uint64_t other = *slot_for(merge, into, i);
-    if (!other) return;
-    ask_text(sb_slot_entry(merge->lists[i]), text);
-    ask_text(sb_slot_entry(other), text);
+static void ask_texts(const Likely *likely, int64_t text) {
+    for (int64_t i = 0; i < likely->count; i++) {
+        ask_text(sb_slot_entry(likely->mine[i]), text);
+        ask_text(sb_slot_entry(likely->others[i]), text);
+    }
 }
 
-static int32_t merge_list(const Merge *merge, SbCall *call, SbGroups *into, int64_t begin,
-                          int64_t end) {
-    enum { FEW = 32 };  // Of so many one is compared: asking costs more than waiting for that one.
-    int64_t text = key_text(merge->of->what), compared = 0;
-    int32_t status = SB_OK;
-    for (int64_t i = begin; i < end && !status; i++) {
-        bool asks = compared * FEW >= i - begin;
-        if (asks && i + ASK_ENTRY < end) ask_entries(merge, into, i + ASK_ENTRY);
-        if (asks && text >= 0 && i + ASK_TEXT < end) ask_texts(merge, into, i + ASK_TEXT, text);
+// Returns how many were compared; -1: merge->status is set.
+static int64_t merge_block(Merge *merge, SbCall *call, SbGroups *into, int64_t begin,
+                           int64_t end) {
+    int64_t compared = 0;
+    for (int64_t i = begin; i < end; i++) {
         uint64_t *slot = slot_for(merge, into, i);
         if (!*slot) {
             *slot = merge->lists[i];
             continue;
         }
         compared++;
-        status = merge->of->what->merge(call, into, sb_slot_entry(merge->lists[i]));
+        int32_t status = merge->of->what->merge(call, into, sb_slot_entry(merge->lists[i]));
+        if (status) return merge->status = status, -1;
     }
-    return status;
+    return compared;
+}
+
+static bool merge_list(Merge *merge, SbCall *call, SbGroups *into, int64_t begin, int64_t end) {
+    enum { FEW = 32 };  // Of so many one is compared: asking costs more than waiting for that one.
+    int64_t compared = 0, at = begin;
+    Likely blocks[2] = {0}, *now = &blocks[0], *next = &blocks[1];
+    while (at < end) {
+        int64_t stop = at + MERGE_BLOCK < end ? at + MERGE_BLOCK : end;
+        int64_t after = stop + MERGE_BLOCK < end ? stop + MERGE_BLOCK : end;
+        next->count = 0;
+        if (compared * FEW >= at - begin) ask_likely(merge, into, stop, after, next);
+        if (merge->text >= 0) ask_texts(now, merge->text);
+        int64_t more = merge_block(merge, call, into, at, stop);
+        if (more < 0) return false;
+        compared += more;
+        at = stop;
+        Likely *done = now;
+        now = next;
+        next = done;
+    }
+    return true;
 }
 
 static void merge_radix(void *arg, uint32_t radix, uint32_t thread) {
@@ -488,23 +624,27 @@ static void merge_radix(void *arg, uint32_t radix, uint32_t thread) {
         const int64_t *begin = &merge->begins[(size_t)part << merge->radix_bits | radix];
         total += begin[1] - begin[0];
     }
-    int32_t status = clear_table(merge, table, total) ? SB_OK : SB_FAULT_TOO_LARGE;
-    for (uint32_t part = 0; part < parts && !status; part++) {
-        const int64_t *begin = &merge->begins[(size_t)part << merge->radix_bits | radix];
-        status = merge_list(merge, sb_groups_call(merge->of->parts[thread]), &table->groups,
-                            begin[0], begin[1]);
+    if (!clear_table(merge, table, total)) {
+        merge->status = SB_FAULT_TOO_LARGE;
+        return;
     }
-    if (status) merge->status = status;
+    for (uint32_t part = 0; part < parts; part++) {
+        const int64_t *begin = &merge->begins[(size_t)part << merge->radix_bits | radix];
+        if (!merge_list(merge, sb_groups_call(merge->of->parts[thread]), &table->groups, begin[0],
+                        begin[1]))
+            return;
+    }
 }
 
 int32_t sb_groups_merge(const SbGroupsMerge *of, SbParallel *parallel) {
     enum { TABLE_ENTRIES = 1 << 14 };  // Its slots fit a core's cache.
-    Merge merge = {.of = of, .parallel = parallel, .lists = (uint64_t *)(void *)of->lists};
+    Merge merge = {.of = of, .parallel = parallel, .lists = (uint64_t *)(void *)of->lists,
+                   .text = key_text(of)};
     int64_t total = 0;
     for (uint32_t i = 0; i < of->part_count; i++) total += of->parts[i]->count;
     int64_t low_bytes = total * (int64_t)sizeof *merge.lows;
     merge.lows = sb_memory_pages(of->memory, low_bytes);
-    while (total >> merge.radix_bits > TABLE_ENTRIES && merge.radix_bits < RADIX_BITS_MAX)
+    while (total >> merge.radix_bits > TABLE_ENTRIES && merge.radix_bits < SB_GROUPS_RADIX_BITS)
         merge.radix_bits++;
     merge.tables = calloc(parallel->threads, sizeof *merge.tables);
     merge.begins = calloc(((size_t)of->part_count << merge.radix_bits) + 1,

@@ -14,6 +14,13 @@ typedef struct GroupsRelief {
     uint32_t threads;   // Threads that have a table.
 } GroupsRelief;
 
+enum { SB_GROUPS_RADIX_BITS = 10, SB_GROUPS_RADIXES = 1 << SB_GROUPS_RADIX_BITS };
+
+// Bits that neither the slots of a table nor their tags use.
+static inline uint32_t sb_groups_radix(uint64_t hash) {
+    return (uint32_t)(hash >> 36) & (SB_GROUPS_RADIXES - 1);
+}
+
 struct SbGroupsState {
     SbCall  call;       // Memory of aggregate states; first, as SbGroups says.
     SbRows  rows;       // The entries in the order of insertion, and their long texts.
@@ -22,7 +29,11 @@ struct SbGroupsState {
     // Of a table whose rows nearly all have keys of their own (sb_groups_reserve).
     int64_t looked;     // Rows of batches since the slots were opened.
     int64_t opened;     // Entries when they were opened.
-    int64_t forgotten;  // Entries that no slot knows.
+    uint64_t *unused;   // The slots of a table that only adds; nullptr: rows look for their keys.
+    uint64_t none;      // Stands for them: generated code finds no key, and comes to insert it.
+    struct SbGroupsSample *sample;   // Of its rows.
+    uint32_t counts[SB_GROUPS_RADIXES];  // Its entries by the radix of their hashes.
+    bool    counted;    // `counts` are those of a sealed table.
     int64_t list_bytes; // Charged for `list`.
     const SbEntry **list;  // Made by sb_groups_list.
     bool    repeats;    // A key may have several entries.
@@ -40,10 +51,10 @@ int64_t sb_groups_bytes(const SbGroups *groups);
 int64_t sb_groups_look_bytes(const SbGroups *groups);
 
 // Room for one more group. False: over the limit.
-// Where nearly all rows made groups of their own, the slots are emptied in place of being doubled.
-// So they stay in a core's cache, and no entry is put again. A key that comes once more gets a
-// second entry, which sb_groups_merge finds. Slots hold a quarter of the entries at least. So there
-// are few entries more than keys when most rows find their groups again.
+// Where nearly all rows of late made groups of their own, the table only adds: no row looks for its
+// key any more. A key that comes once more gets a second entry, which sb_groups_merge finds. A
+// sample by hashes tells how many rows have new keys, among all that came. Where they are less than
+// three of four, rows look again.
 bool sb_groups_reserve(SbGroups *groups);
 // Room for a list of all entries. The slots mean nothing afterwards. nullptr: no memory.
 const SbEntry **sb_groups_list(SbGroups *groups);

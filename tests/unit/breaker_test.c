@@ -90,6 +90,29 @@ static void groups_merge_in_order(void) {
     check_groups(900007, 1500000, true);
 }
 
+// A table that only adds looks for keys again when rows have none of their own any more.
+static void rows_look_again(void) {
+    enum : int64_t { KEYS = 400'000, ROWS = 2'000'000 };
+    SbMemory memory;
+    sb_memory_open(&memory, INT64_C(1) << 32);
+    SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .key_count = 1,
+                      .merge = merge_group};
+    SbParallel alone = {each_in_turn, 1};
+    SbBreakerState *breaker = sb_breaker_open(&what, 1, &memory, nullptr);
+    SbGroups *groups = sb_breaker_part(breaker, 0);
+    for (int64_t i = 0; i < KEYS; i++) add(groups, i, (uint64_t)i, true);
+    CHECK(groups->mask == 0 && groups->count == KEYS);
+    for (int64_t i = KEYS; i < ROWS; i++) add(groups, i % KEYS, (uint64_t)i, true);
+    CHECK(groups->mask > 0);
+    CHECK_SAYS(groups->count <= KEYS + KEYS / 2, "%ld", groups->count);
+    CHECK(sb_breaker_finish(breaker, &alone) == SB_OK);
+    int64_t count;
+    sb_breaker_entries(breaker, &count);
+    CHECK_SAYS(count == KEYS, "%ld", count);
+    sb_breaker_close(breaker);
+    CHECK(memory.used == 0);
+}
+
 static void no_keys_make_one_row(void) {
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
@@ -363,6 +386,7 @@ static void blocks_are_kept_in_what_is_idle(void) {
 static const UnitTest tests[] = {
     {"nothing_has_an_address_too", nothing_has_an_address_too},
     {"groups_merge_in_order", groups_merge_in_order},
+    {"rows_look_again", rows_look_again},
     {"no_keys_make_one_row", no_keys_make_one_row},
     {"limit_is_kept", limit_is_kept},
     {"sort_is_stable", sort_is_stable},
