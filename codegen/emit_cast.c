@@ -125,8 +125,22 @@ static Val cast_integer_to_half(Emit *e, Frame *frame, const Expr *x, Val value)
     return result;
 }
 
-// Exact or a fault: an integer of more than 53 (24) significant bits does not fit. The way back may
-// leave the integer's range only where the float was rounded up to a power of two.
+// Has the integer more significant bits than `holds`? Those are what zeros above and below leave.
+static Val is_inexact(Emit *e, Val value, const Type *from, unsigned holds) {
+    Ty type = LLVMTypeOf(value);
+    Val zero = LLVMConstNull(type), size = value;
+    if (is_signed(from)) {
+        Val minus = LLVMBuildICmp(e->b, LLVMIntSLT, value, zero, "");
+        size = LLVMBuildSelect(e->b, minus, LLVMBuildNeg(e->b, value, ""), value, "");
+    }
+    Val args[] = {size, emit_i1(e, false)};
+    Val zeros = LLVMBuildAdd(e->b, emit_intrinsic(e, "llvm.ctlz", &type, 1, args, countof(args)),
+                             emit_intrinsic(e, "llvm.cttz", &type, 1, args, countof(args)), "");
+    Val least = LLVMConstInt(type, type_bits(from) - holds, false);
+    return LLVMBuildICmp(e->b, LLVMIntULT, zeros, least, "");
+}
+
+// Exact or a fault: an integer of more than 53 (24) significant bits does not fit.
 static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value) {
     const Type *from = cast_from(e, x);
     const Type *to = type_base(x->type);
@@ -138,9 +152,7 @@ static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value
         emit_doubt_if(e, is_large(e, value, from, holds));
         return result;
     }
-    Val back = LLVMBuildFPToSI(e->b, result, e->i128, "");
-    Val wide = LLVMBuildIntCast2(e->b, value, e->i128, is_signed(from), "");
-    emit_cast_fault(e, frame, x, LLVMBuildICmp(e->b, LLVMIntNE, wide, back, ""));
+    emit_cast_fault(e, frame, x, is_inexact(e, value, from, holds));
     return result;
 }
 

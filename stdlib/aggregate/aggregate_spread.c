@@ -70,6 +70,55 @@ static bool add_window(SbSpread *state, U256 squares) {
     return true;
 }
 
+// ---- most numbers -------------------------------------------------------------------------------
+
+// A float whose product with another such one fits a window: size * 2^(place + SQUARES_LOWEST / 2),
+// and a sign of all ones where it is below zero. Zero has no size.
+typedef struct Usual {
+    uint64_t size, sign;
+    uint32_t place;
+} Usual;
+
+enum { USUAL_PLACES = (256 - SQUARE_ROOM - 106) / 2 };
+
+// Zero and others take the same way: columns mix both.
+static inline bool is_usual(double x, Usual *out) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t some = bits << 1 != 0;
+    uint64_t place = ((bits >> 52 & 0x7ff) - (1075 + SQUARES_LOWEST / 2)) & -some;
+    *out = (Usual){.size = (bits & ((UINT64_C(1) << 52) - 1)) | some << 52,
+                   .sign = -(bits >> 63), .place = (uint32_t)place};
+    return place <= USUAL_PLACES;
+}
+
+// A window that stays right whatever product is added: it is below 2^254 in size.
+static inline bool has_room(const uint64_t window[4]) {
+    return window[3] + (UINT64_C(1) << 62) < UINT64_C(1) << 63;
+}
+
+static inline uint64_t add_word(uint64_t *word, uint64_t more, uint64_t carry) {
+    unsigned __int128 sum = (unsigned __int128)*word + more + carry;
+    *word = (uint64_t)sum;
+    return (uint64_t)(sum >> 64);
+}
+
+// Adds the product, or takes it off where `sign` is all ones: of two's complement, in three words
+// and what their carry changes above.
+static inline void add_usual(uint64_t window[4], const Usual *a, const Usual *b, uint64_t sign) {
+    unsigned __int128 product = (unsigned __int128)a->size * b->size;
+    uint32_t place = a->place + b->place, bit = place & 63, at = place >> 6;
+    uint64_t low = (uint64_t)product, high = (uint64_t)(product >> 64), none = bit ^ 63;
+    uint64_t carry = add_word(&window[at], low << bit ^ sign, sign & 1);
+    carry = add_word(&window[at + 1], (high << bit | low >> 1 >> none) ^ sign, carry);
+    if (at == 2) return;  // The rest is the sign.
+    carry = add_word(&window[at + 2], (high >> 1 >> none) ^ sign, carry);
+    if (at == 1 || carry == (sign & 1)) return;
+    window[3] += sign | carry;
+}
+
+// ---- any numbers --------------------------------------------------------------------------------
+
 static int32_t add_square(SbCall *call, SbSpread *state, const Part *x) {
     unsigned __int128 square = (unsigned __int128)x->size * x->size;
     int place = 2 * x->place;
@@ -81,10 +130,18 @@ static int32_t add_square(SbCall *call, SbSpread *state, const Part *x) {
     return add_wide(call, &state->wide, square, place, false);
 }
 
+[[gnu::noinline]] static int32_t add_any(SbCall *call, SbSpread *state, double x) {
+    Part part = part_of(x);
+    return add_square(call, state, &part);
+}
+
 int32_t sb_variance_add(SbCall *call, SbSpread *state, double x) {
     int32_t status = sb_exact_add(call, &state->sum, x);
-    Part part = part_of(x);
-    return status == SB_OK ? add_square(call, state, &part) : status;
+    Usual usual;
+    if (!is_usual(x, &usual) || state->squares[3] >> 62)
+        return status == SB_OK ? add_any(call, state, x) : status;
+    add_usual(state->squares, &usual, &usual, 0);
+    return status;
 }
 
 // Moves a window into a wide accumulator.
@@ -113,11 +170,9 @@ static bool add_signed(SbPairs *state, U256 term) {
     return true;
 }
 
-int32_t sb_corr_add(SbCall *call, SbPairs *state, double x, double y) {
-    int32_t status = sb_exact_add(call, &state->x.sum, x);
-    if (status == SB_OK) status = sb_exact_add(call, &state->y.sum, y);
+[[gnu::noinline]] static int32_t add_any_pair(SbCall *call, SbPairs *state, double x, double y) {
     Part a = part_of(x), b = part_of(y);
-    if (status == SB_OK) status = add_square(call, &state->x, &a);
+    int32_t status = add_square(call, &state->x, &a);
     if (status == SB_OK) status = add_square(call, &state->y, &b);
     if (status != SB_OK || !a.size || !b.size) return status;
     unsigned __int128 product = (unsigned __int128)a.size * b.size;
@@ -128,6 +183,19 @@ int32_t sb_corr_add(SbCall *call, SbPairs *state, double x, double y) {
         if (add_signed(state, minus ? -term : term)) return SB_OK;
     }
     return add_wide(call, &state->wide, product, place, minus);
+}
+
+int32_t sb_corr_add(SbCall *call, SbPairs *state, double x, double y) {
+    int32_t status = sb_exact_add(call, &state->x.sum, x);
+    if (status == SB_OK) status = sb_exact_add(call, &state->y.sum, y);
+    Usual a, b;
+    bool usual = is_usual(x, &a) & is_usual(y, &b) & has_room(state->products);
+    if (!usual || (state->x.squares[3] | state->y.squares[3]) >> 62)
+        return status == SB_OK ? add_any_pair(call, state, x, y) : status;
+    add_usual(state->x.squares, &a, &a, 0);
+    add_usual(state->y.squares, &b, &b, 0);
+    add_usual(state->products, &a, &b, a.sign ^ b.sign);
+    return status;
 }
 
 // The window as a size and a sign.

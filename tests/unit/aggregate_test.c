@@ -489,6 +489,28 @@ static void pairs(void) {
     CHECK(isnan(covar_of(x, (const double[]){1, NAN}, 2)));
 }
 
+// All is exact until one rounding: powers of two change nothing but the exponent, wherever products
+// come to lie.
+static void powers_of_two(void) {
+    enum { COUNT = 40, POWER_MAX = 200, ODD_TURNS = 7 };
+    double x[COUNT], y[COUNT], wide[COUNT], tall[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = i % ODD_TURNS ? (double)(int64_t)random_u64() * 0x1p-60 : 0;
+        y[i] = i % 3 ? (double)(int32_t)random_u64() : 0x1p-20 * i;
+    }
+    double spread = variance_of(x, COUNT), both = covar_of(x, y, COUNT);
+    double like = corr_of(x, y, COUNT);
+    for (int power = -POWER_MAX; power <= POWER_MAX; power++) {
+        for (int i = 0; i < COUNT; i++) {
+            wide[i] = ldexp(x[i], power);
+            tall[i] = ldexp(y[i], 3 * power / 2);
+        }
+        CHECK(same(variance_of(wide, COUNT), ldexp(spread, 2 * power)));
+        CHECK(same(covar_of(wide, tall, COUNT), ldexp(both, power + 3 * power / 2)));
+        CHECK(same(corr_of(wide, tall, COUNT), like));
+    }
+}
+
 static int64_t product_of(const int64_t *x, size_t count) {
     SbProduct one = {}, two = {};
     int64_t out = -99;
@@ -534,6 +556,7 @@ static const UnitTest TESTS[] = {
     {"distinct_texts", distinct_texts}, {"collected", collected}, {"joined", joined},
     {"quantiles", quantiles}, {"quantiles_of_times", quantiles_of_times},
     {"quantiles_of_spans", quantiles_of_spans}, {"spread", spread}, {"pairs", pairs},
+    {"powers_of_two", powers_of_two},
     {"products", products}, {"bools", bools},
 };
 
