@@ -164,6 +164,11 @@ def moments(aggregates):
             lambda source, number: f"key{number % 10},{source.randint(0, 10**8)},{source.randint(0, 10**6) / 10000:.4f}\n")
 
 
+def sets(aggregate):
+    return ('read csv("in", header = false) as { key: str, x: i64 } | group by key { d = ' + aggregate + '(x) } | write csv("-")\n',
+            lambda source, number: f"key{number % 2},{source.randint(0, 10**9)}\n")
+
+
 LOWER = 'read text("in") | select h = hash(lower(line)) | aggregate { d = count_distinct(h) } | write csv("-")\n'
 CLASS, CLASSES = "[a-z0-9]+", "[a-z0-9]+|[^a-z0-9 ]"
 # Name: what is judged, what it stands beside (a program and a row each), how many times the second it may cost, and N.
@@ -196,6 +201,7 @@ PAIRS = {
     "narrow_columns": (numbers("f32", SUM), numbers("f64", SUM), 0.5),
     "swapped_columns": (numbers("f32", SUM, True), numbers("f32", SUM), 1.2),
     "moments": (moments("c = corr(f64(x), y)"), moments("a = sum(x), b = sum(y)"), 1.85),
+    "numbers_that_differ": (sets("count_distinct"), sets("sum"), 2.12, 100_000),
     "keys_of_their_own": ((DISTINCT, keyed(9_999_991)), (DISTINCT, keyed(1000)), 3.5, 150_000),
     "quoted_fields": ((ORDERS, order), (ORDERS, lambda source, number: order(source, number, False)), 1.9),
 }

@@ -183,11 +183,13 @@ typedef struct SbDistinct {
 ORDERED(sb_mode, SbDistinct)
 int32_t sb_mode_end(SbCall *call, const SbDistinct *state, const SbType *type, void *out);
 
-// A set of 64-bit words, each in its slot; 0 marks a free one, so that the word 0 has a flag.
+// A set of 64-bit words, each in its slot; 0 marks a free one, so that the word 0 has a flag. A
+// large one of words that most often differ is a list (word_list.h).
 typedef struct SbWordSet {
     uint64_t *slots;
     uint64_t  room, used;  // room is a power of two; the word 0 is used but has no slot.
-    uint64_t  has_zero;
+    uint32_t  has_zero;
+    uint32_t  list_room;   // Of a list, whose room is 0 and whose words may repeat; else 0.
 } SbWordSet;
 
 // A text in a set of texts: short ones inside the slot. Growing never looks at long ones.

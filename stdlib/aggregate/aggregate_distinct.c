@@ -1,5 +1,5 @@
 // Counting different values: sets of words and of texts, small enough to be inlined into stages.
-#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/aggregate/word_list.h"
 #include "stdlib/hash.h"
 
 #include <string.h>
@@ -63,6 +63,34 @@ static int32_t grow_words(SbCall *call, SbWordSet *set) {
     return SB_OK;
 }
 
+// The words of a list get slots.
+static int32_t look_up_list(SbCall *call, SbWordSet *set) {
+    uint64_t count = sb_word_list_count(set);
+    SbWordSet wider = {.has_zero = set->has_zero, .used = set->has_zero, .room = ROOM_MIN};
+    while (wider.room <= 2 * count) wider.room *= 2;
+    wider.slots = wider_room(call, wider.room, sizeof *wider.slots);
+    if (!wider.slots) return SB_FAULT_TOO_LARGE;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t *slot = word_slot(&wider, set->slots[i]);
+        wider.used += *slot == 0;
+        *slot = set->slots[i];
+    }
+    *set = wider;
+    return SB_OK;
+}
+
+// Room for one more word.
+static int32_t more_words(SbCall *call, SbWordSet *set) {
+    if (set->list_room) {
+        bool differ = true;
+        int32_t status = sb_word_list_count(set) == set->list_room
+                             ? sb_word_list_more(call, set, &differ) : SB_OK;
+        return status != SB_OK || differ ? status : look_up_list(call, set);
+    }
+    if (2 * set->used < set->room) return SB_OK;
+    return set->room < SB_WORD_LIST_SLOTS ? grow_words(call, set) : sb_word_list_begin(call, set);
+}
+
 // A word that is not in its home line.
 [[gnu::noinline]] static int32_t new_word(SbCall *call, SbWordSet *set, uint64_t word) {
     if (word == 0) {
@@ -70,9 +98,12 @@ static int32_t grow_words(SbCall *call, SbWordSet *set) {
         set->has_zero = 1;
         return SB_OK;
     }
-    if (2 * set->used >= set->room) {
-        int32_t status = grow_words(call, set);
-        if (status != SB_OK) return status;
+    int32_t status = more_words(call, set);
+    if (status != SB_OK) return status;
+    if (set->list_room) {
+        set->slots[sb_word_list_count(set)] = word;
+        set->used++;
+        return SB_OK;
     }
     uint64_t *slot = word_slot(set, word);
     set->used += *slot == 0;
@@ -104,6 +135,9 @@ int32_t sb_count_distinct_u64_merge(SbCall *call, SbWordSet *into, const SbWordS
     int32_t status = from->has_zero ? add_word(call, into, 0) : SB_OK;
     for (uint64_t i = 0; i < from->room && status == SB_OK; i++)
         if (from->slots[i]) status = add_word(call, into, from->slots[i]);
+    uint64_t listed = from->list_room ? sb_word_list_count(from) : 0;
+    for (uint64_t i = 0; i < listed && status == SB_OK; i++)
+        status = add_word(call, into, from->slots[i]);
     return status;
 }
 
@@ -115,11 +149,17 @@ int32_t sb_count_distinct_f64_merge(SbCall *call, SbWordSet *into, const SbWordS
     return sb_count_distinct_u64_merge(call, into, from);
 }
 
-int64_t sb_count_distinct_u64_end(SbCall *, const SbWordSet *set) { return (int64_t)set->used; }
+int64_t sb_count_distinct_u64_end(SbCall *call, const SbWordSet *set) {
+    return sb_words_count(call, set);
+}
 
-int64_t sb_count_distinct_i64_end(SbCall *, const SbWordSet *set) { return (int64_t)set->used; }
+int64_t sb_count_distinct_i64_end(SbCall *call, const SbWordSet *set) {
+    return sb_words_count(call, set);
+}
 
-int64_t sb_count_distinct_f64_end(SbCall *, const SbWordSet *set) { return (int64_t)set->used; }
+int64_t sb_count_distinct_f64_end(SbCall *call, const SbWordSet *set) {
+    return sb_words_count(call, set);
+}
 
 // ---- texts --------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // Aggregates over values of any type: first, last, min, max, count_distinct, mode, collect, and
 // arg_min and arg_max.
-#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/aggregate/word_list.h"
 #include "stdlib/hash.h"
 #include "stdlib/value.h"
 
@@ -245,9 +245,9 @@ int32_t sb_count_distinct_merge(SbCall *call, SbAnySet *into, const SbType *type
     return merge_distinct(call, &into->values, type, &from->values);
 }
 
-int64_t sb_count_distinct_end(SbCall *, const SbAnySet *state, const SbType *type) {
+int64_t sb_count_distinct_end(SbCall *call, const SbAnySet *state, const SbType *type) {
     switch (sb_set_kind(type)) {
-    case SB_SET_WORDS: return (int64_t)state->words.used;
+    case SB_SET_WORDS: return sb_words_count(call, &state->words);
     case SB_SET_TEXTS: return (int64_t)state->texts.used;
     case SB_SET_VALUES: break;
     }

@@ -2,6 +2,7 @@
 
 #include "stdlib/aggregate/aggregate.h"
 #include "stdlib/aggregate/approx.h"
+#include "stdlib/aggregate/word_list.h"
 
 // Recursion follows the type, whose depth the compiler limits.
 void sb_held_value(SbHolder *holder, const SbType *type, void *at) {
@@ -100,8 +101,9 @@ void sb_held_distinct(SbHolder *holder, const SbType *type, void *at) {
 
 void sb_held_words(SbHolder *holder, const SbType *, void *at) {
     SbWordSet *set = at;
-    if (set->room)
-        holder->bytes(holder, &set->slots, (int64_t)(set->room * sizeof *set->slots), true);
+    if (set->list_room) set->list_room = (uint32_t)sb_word_list_count(set);
+    uint64_t words = set->list_room ? set->list_room : set->room;
+    if (words) holder->bytes(holder, &set->slots, (int64_t)(words * sizeof *set->slots), true);
 }
 
 void sb_held_texts(SbHolder *holder, const SbType *type, void *at) {

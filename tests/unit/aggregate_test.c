@@ -253,6 +253,29 @@ static void distinct_words(void) {
     CHECK(sb_count_distinct_i64_end(call, &signs) == 5);
 }
 
+// Words that most often differ are listed; repeats come alone, in runs, and in rounds.
+static void distinct_listed(void) {
+    enum : uint64_t { ROWS = 60'000, OTHERS = 20'000 };
+    const uint64_t periods[] = {ROWS, ROWS / 2, OTHERS, 9000, 8193, 100};
+    for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
+        SbCall *call = scratch();
+        SbWordSet parts[3] = {}, all = {};
+        for (uint64_t i = 0; i < ROWS; i++)
+            CHECK(sb_count_distinct_u64_add(call, &parts[i % 3], i % periods[p]) == SB_OK);
+        if (p == 0) CHECK(parts[0].list_room > 0 && parts[0].room == 0);
+        for (size_t i = 0; i < 3; i++)
+            CHECK(sb_count_distinct_u64_merge(call, &all, &parts[i]) == SB_OK);
+        CHECK(sb_count_distinct_u64_end(call, &all) == (int64_t)periods[p]);
+        CHECK(sb_count_distinct_u64_end(nullptr, &all) == (int64_t)periods[p]);
+        // Most are known now: rows look them up again.
+        for (uint64_t i = 0; i < 4 * ROWS; i++)
+            CHECK(sb_count_distinct_u64_add(call, &all, i % OTHERS) == SB_OK);
+        CHECK(all.room > 0 && all.list_room == 0);
+        int64_t most = (int64_t)(periods[p] > OTHERS ? periods[p] : OTHERS);
+        CHECK(sb_count_distinct_u64_end(call, &all) == most);
+    }
+}
+
 static void distinct_floats(void) {
     SbCall *call = scratch();
     const double values[] = {0.0, -0.0, __builtin_nan(""), -__builtin_nan("1"), 1.0, -1.0,
@@ -556,7 +579,7 @@ static const UnitTest TESTS[] = {
     {"distinct_texts", distinct_texts}, {"collected", collected}, {"joined", joined},
     {"quantiles", quantiles}, {"quantiles_of_times", quantiles_of_times},
     {"quantiles_of_spans", quantiles_of_spans}, {"spread", spread}, {"pairs", pairs},
-    {"powers_of_two", powers_of_two},
+    {"powers_of_two", powers_of_two}, {"distinct_listed", distinct_listed},
     {"products", products}, {"bools", bools},
 };
 
