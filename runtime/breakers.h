@@ -4,6 +4,7 @@
 //   groups      the hash table of one thread      join_table   the slots of a right side
 //   spill_*     the same three, on disk           far         parts that another process filled
 //   join_ranges  right rows by the bounds of a join
+//   window_*     rows of a window on disk: a walk along a piece of them, threads that write
 //   first_rows  sorts of which only some rows are wanted
 //
 // Called by tasks (through generated code) while stages run, by the dispatch when a breaker is to
@@ -30,5 +31,7 @@
 #include "runtime/breakers/spill_sort.h"
 #include "runtime/breakers/spill_window.h"
 #include "runtime/breakers/window.h"
+#include "runtime/breakers/window_crew.h"
+#include "runtime/breakers/window_walk.h"
 
 #endif

@@ -61,6 +61,8 @@ struct SbBreakerState {
                               // window, another.
     Spill    *spill;          // nullptr: no row goes to disk.
     SpillRuns on_disk;        // Its rows, in order.
+    SbBreaker bare;           // What they are there: of a window, without room for results.
+    SbHeld   *bare_held;      // What these hold; nullptr: they are as in memory.
     SpillSort sort;           // How they get there.
     FirstRows *first;         // By thread: which rows are wanted; nullptr: all.
     SpillGroups *groups;
@@ -150,9 +152,11 @@ static bool watch(SbBreakerState *breaker, Spill *spill) {
     if (!spill_runs_open(&breaker->on_disk, spill, breaker->memory)) return false;
     breaker->spill = spill;
     breaker->on_disk.indexed = true;
+    breaker->bare = *what;
+    if (what->window && !window_bare(what, &breaker->bare, &breaker->bare_held)) return false;
     if (groups) breaker->groups = spill_groups_open(spill, what, &breaker->on_disk);
     bool good = groups ? breaker->groups != nullptr
-                       : spill_sort_open(&breaker->sort, what, &breaker->on_disk_by,
+                       : spill_sort_open(&breaker->sort, &breaker->bare, &breaker->on_disk_by,
                                          &breaker->on_disk);
     for (uint32_t i = 0; i < breaker->threads && good; i++)
         good = groups ? spill_groups_watch(breaker->groups, i, &breaker->parts[i].groups)
@@ -210,6 +214,7 @@ void sb_breaker_close(SbBreakerState *breaker) {
     sb_join_ranges_close(breaker->ranges, breaker->memory);
     sb_memory_release(breaker->memory, breaker->charged);
     free(breaker->parts);
+    free(breaker->bare_held);
     free(breaker->runs);
     free(breaker->by_number);
     free(breaker->first);
@@ -570,24 +575,10 @@ static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
     if (breaker->join && breaker->what->wants == SB_JOIN_REST) spill_join_marks(breaker->join);
 }
 
-// The rows with the results of the window, as they came, take the place of those that are there.
 static int32_t run_window(SbBreakerState *breaker, SbParallel *parallel) {
-    SpillRuns *rows = &breaker->on_disk, to;
-    const SpillOrder from = {rows, breaker->what, &breaker->on_disk_by};
-    spill_runs_reduce(rows, breaker->what, from.by, parallel);
-    if (breaker->spill->failed || !spill_runs_open(&to, breaker->spill, breaker->memory))
-        return SB_FAULT_TOO_LARGE;
-    to.indexed = true;
-    int32_t status = breaker->first
-                         ? spill_first_rows(breaker->first, rows, &to, &breaker->by, parallel)
-                         : spill_window(&from, &to, &breaker->by, parallel);
-    if (!status) {
-        spill_runs_close(rows);
-        spill_runs_move(rows, &to);
-    } else {
-        spill_runs_close(&to);
-    }
-    return status;
+    const SpillWindow window = {breaker->what, &breaker->bare, &breaker->on_disk_by, &breaker->by,
+                                breaker->first};
+    return spill_window(&breaker->on_disk, &window, parallel);
 }
 
 // All rows go to the runs that are there.

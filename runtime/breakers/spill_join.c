@@ -60,7 +60,7 @@ static bool unite(SpillJoin *join, SbParallel *parallel) {
     const SpillOrder order = {&join->runs, join->what, &spill_join_by};
     Unite unite = {.join = join, .runs = calloc(parallel->threads, sizeof *unite.runs)};
     uint32_t most = pieces_most(&join->runs, parallel->threads);
-    bool good = unite.runs && spill_pieces_open(&unite.pieces, &order, most);
+    bool good = unite.runs && spill_pieces_open(&unite.pieces, &order, most, false);
     if (good) parallel->each(parallel, unite.pieces.count, write_piece, &unite);
     for (uint32_t i = 0; good && i < unite.pieces.count; i++) {
         if (unite.runs[i].rows > 0) good = spill_runs_add(&join->united, &unite.runs[i]);
@@ -577,7 +577,7 @@ static bool answer_all(Answer *all, const SpillRuns *asks, uint32_t most, SbPara
     const SpillOrder order = {asks, &spill_join_ask, &spill_join_by};
     all->short_of_memory = false;
     all->chains_cut = 0;
-    bool good = spill_pieces_open(&all->asks, &order, most);
+    bool good = spill_pieces_open(&all->asks, &order, most, false);
     if (good) parallel->each(parallel, all->asks.count, answer, all);
     spill_pieces_close(&all->asks);
     return good && !all->short_of_memory && !all->join->spill->failed;

@@ -50,7 +50,7 @@ bool spill_sort_write(const SpillSort *sort, uint32_t thread, const SbEntry **en
     count = wanted ? wanted : 1;  // Where none is wanted at all one does not matter.
     SpillIndex *index = spill_runs_index(sort->runs);
     const SpillPut put = {spill, thread, sort->what, sort->by, index};
-    if (spill_begin(spill, thread) && spill_put_all(&put, entries, count))
+    if (spill_runs_begin(sort->runs, thread) && spill_put_all(&put, entries, count))
         return spill_index_end(index, spill, thread, run);
     spill_index_close(index);
     return false;

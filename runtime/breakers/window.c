@@ -411,10 +411,11 @@ bool window_keep(WindowRun *window, int64_t row) {
 
 // ---- all of a partition -------------------------------------------------------------------------
 
-bool window_totals_open(WindowTotals *totals, const SbBreaker *breaker, SbMemory *memory) {
+bool window_totals_open(WindowTotals *totals, const SbBreaker *breaker, const SbBreaker *bare,
+                        SbMemory *memory) {
     const SbWindow *what = breaker->window;
     size_t count = what->fn_count + 1;
-    *totals = (WindowTotals){.breaker = breaker};
+    *totals = (WindowTotals){.breaker = breaker, .bare = bare};
     totals->states = aligned_alloc(16, count * WINDOW_STATE_BYTES);
     totals->kept = calloc(count, sizeof *totals->kept);
     totals->picks = calloc(count, sizeof *totals->picks);
@@ -443,7 +444,7 @@ void window_totals_close(WindowTotals *totals) {
 // The row is the one whose value function `i` gives.
 static bool pick(WindowTotals *totals, uint32_t i, const SbEntry *entry) {
     sb_rows_clear(&totals->kept[i]);
-    totals->picks[i] = spill_copy(&totals->kept[i], totals->breaker, entry);
+    totals->picks[i] = spill_copy(&totals->kept[i], totals->bare, entry);
     return totals->picks[i];
 }
 
@@ -490,6 +491,25 @@ int32_t window_totals_end(WindowTotals *totals, WindowRun *window) {
 }
 
 // ---- life ---------------------------------------------------------------------------------------
+
+// Results stand behind all else in an entry.
+bool window_bare(const SbBreaker *what, SbBreaker *bare, SbHeld **held) {
+    const SbWindow *window = what->window;
+    uint32_t end = what->entry_bytes, count = 0;
+    for (uint32_t i = 0; i < window->fn_count; i++)
+        if (window->fns[i].result_offset < end) end = window->fns[i].result_offset;
+    if (what->identity_offset != UINT32_MAX && what->identity_offset >= end)
+        end = what->entry_bytes;
+    *held = calloc(what->held_count + 1, sizeof **held);
+    if (!*held) return false;
+    for (uint32_t i = 0; i < what->held_count; i++)
+        if (what->held[i].offset < end) (*held)[count++] = what->held[i];
+    *bare = *what;
+    bare->entry_bytes = end;
+    bare->held = *held;
+    bare->held_count = count;
+    return true;
+}
 
 void window_begin(WindowRun *window) {
     window->first = window->end = window->limit = 0;

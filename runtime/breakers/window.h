@@ -47,6 +47,10 @@ typedef struct WindowRun {
     int64_t rows_in_all;
 } WindowRun;
 
+// Rows that wait for their results have no room for these: fewer bytes go to disk. `bare` becomes
+// what such rows are, and *held, from malloc, what they hold. False: no memory.
+bool window_bare(const SbBreaker *what, SbBreaker *bare, SbHeld **held);
+
 // False: no memory.
 bool window_open(WindowRun *window, const SbBreaker *breaker, SbMemory *memory);
 void window_close(WindowRun *window);
@@ -64,7 +68,7 @@ bool window_keep(WindowRun *window, int64_t row);
 
 // What functions give that look at the whole partition, from one row after the other.
 typedef struct WindowTotals {
-    const SbBreaker *breaker;
+    const SbBreaker *breaker, *bare;
     int64_t rows;
     char   *states;        // By function.
     SbRows *kept;          // By function: the row whose value it gives.
@@ -73,9 +77,11 @@ typedef struct WindowTotals {
     SbEntry *whole;        // With the results, in the end.
 } WindowTotals;
 
-bool window_totals_open(WindowTotals *totals, const SbBreaker *breaker, SbMemory *memory);
+// `bare`: what the rows are.
+bool window_totals_open(WindowTotals *totals, const SbBreaker *breaker, const SbBreaker *bare,
+                        SbMemory *memory);
 void window_totals_close(WindowTotals *totals);
-// A row as it lies anywhere. A status.
+// A row, with or without room for results. A status.
 int32_t window_totals_add(WindowTotals *totals, const SbEntry *entry);
 // After the last row; window->whole stays as long as `totals`.
 int32_t window_totals_end(WindowTotals *totals, WindowRun *window);

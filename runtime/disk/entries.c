@@ -150,7 +150,7 @@ static SbEntry *add_copy(SbRows *rows, const SbBreaker *what, const SbEntry *ent
     *held = held_bytes ? sb_slab_alloc(&rows->state->texts, held_bytes) : (char *)copy;
     if (*held) return copy;
     rows->count--;
-    rows->at -= what->entry_bytes;
+    rows->at -= rows->state->entry_bytes;
     return nullptr;
 }
 

@@ -48,6 +48,7 @@ int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t le
 SbEntry *spill_longest_row(Spill *spill, const SbBreaker *what, const SpillRun *run);
 
 // A copy of a row that was read, whose entry holds `held_bytes` after it; nullptr: over the limit.
+// Entries of `rows` may be longer, and are not filled up then.
 SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry, int64_t held_bytes);
 // The same of any row, wherever what it holds lies.
 SbEntry *spill_copy(SbRows *rows, const SbBreaker *what, const SbEntry *entry);

@@ -69,6 +69,11 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
     return room || spill_fail(runs->spill, TROUBLE_NO_MEMORY, "no memory for the list of runs");
 }
 
+bool spill_runs_begin(const SpillRuns *runs, uint32_t thread) {
+    return runs->block_bytes ? spill_begin_short(runs->spill, thread, runs->block_bytes)
+                             : spill_begin(runs->spill, thread);
+}
+
 const SpillRun *spill_runs_longest(const SpillRuns *runs) {
     const SpillRun *longest = nullptr;
     for (uint32_t i = 0; i < runs->count; i++)
@@ -413,15 +418,14 @@ int64_t spill_block_for(const Spill *spill, uint32_t runs) {
     return merge_bytes(spill->memory) / (runs + PACKED + ROUNDED) - SB_SLACK;
 }
 
-// How many runs a merge with a share of the memory can read at once; at least two.
-static uint32_t fan_in(const SpillRuns *runs, int64_t shares) {
+uint32_t spill_runs_most(const SpillRuns *runs, int64_t merges) {
     int64_t block = 1, packed = 0;
     for (uint32_t i = 0; i < runs->count; i++) {
         const SpillRun *run = &runs->items[i];
         if (run->block_max > block) block = run->block_max;
         if (run->packed_max > packed) packed = run->packed_max;
     }
-    int64_t most = (merge_bytes(runs->spill->memory) / shares - packed) / (block + SB_SLACK);
+    int64_t most = (merge_bytes(runs->spill->memory) / merges - packed) / (block + SB_SLACK);
     return most < 2 ? 2 : most > runs->count ? runs->count : (uint32_t)most;
 }
 
@@ -461,7 +465,7 @@ static void merge_group(void *arg, uint32_t number, uint32_t thread) {
     if (pass->late[number]) return;
     SpillIndex *index = spill_runs_index(pass->from);
     const SpillPut put = {spill, thread, pass->what, pass->by, index};
-    bool good = merge ? spill_begin(spill, thread) : spill_no_merge(&group);
+    bool good = merge ? spill_runs_begin(pass->from, thread) : spill_no_merge(&group);
     int64_t held;
     for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
         good = spill_put_noted(&put, entry);
@@ -502,9 +506,9 @@ bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *b
 bool spill_runs_reduce_to(SpillRuns *runs, uint32_t to, const SbBreaker *what, const SbSortBy *by,
                           SbParallel *parallel) {
     for (uint32_t most;
-         !runs->spill->failed && runs->count > (most = fewer(to, fan_in(runs, 1)));) {
+         !runs->spill->failed && runs->count > (most = fewer(to, spill_runs_most(runs, 1)));) {
         Pass pass = {.from = runs, .what = what, .by = by};
-        set_groups(&pass, fan_in(runs, parallel->threads), most);
+        set_groups(&pass, spill_runs_most(runs, parallel->threads), most);
         pass.late = calloc(pass.groups, sizeof *pass.late);
         if (!pass.late || !spill_runs_open(&pass.to, runs->spill, runs->memory)) {
             free(pass.late);

@@ -14,6 +14,7 @@ typedef struct SpillRuns {
     SpillRun *items;
     uint32_t  count, cap;
     int64_t   rows;
+    int64_t   block_bytes;  // Of runs that are written for them, at most; 0: as usual.
     bool      indexed;      // Who reads them looks for rows in their midst.
     pthread_mutex_t lock;   // Of adding.
 } SpillRuns;
@@ -28,6 +29,8 @@ void spill_runs_take(SpillRuns *to, SpillRuns *from);
 // Gives up the runs that are there.
 void spill_runs_drop(SpillRuns *runs);
 bool spill_runs_add(SpillRuns *runs, const SpillRun *run);
+// Begins a run that is to be one of them.
+bool spill_runs_begin(const SpillRuns *runs, uint32_t thread);
 // The one that has the longest row; nullptr: there is none.
 const SpillRun *spill_runs_longest(const SpillRuns *runs);
 // The index of a run that is to be written for them; nullptr: it needs none, or finds no memory.
@@ -35,6 +38,9 @@ SpillIndex *spill_runs_index(const SpillRuns *runs);
 // How many merges of all runs side by side leave room for who reads and writes beside them; at
 // least one.
 uint32_t spill_merges_most(const SpillRuns *runs);
+// How many runs so many merges side by side can read, of blocks as long as those of `runs`; at
+// least two, and no more than there are.
+uint32_t spill_runs_most(const SpillRuns *runs, int64_t merges);
 // How long blocks of so many runs may be for one merge to read them all.
 int64_t spill_block_for(const Spill *spill, uint32_t runs);
 // Merges runs until one merge can read all that are left.

@@ -167,8 +167,13 @@ static int64_t bytes_of(const SpillRuns *runs) {
     return bytes;
 }
 
+static void leave_open(SpillCut *cut, const SpillRuns *runs) {
+    cut->ends = false;
+    for (uint32_t r = 0; r < runs->count; r++) cut->spans[r].end = runs->items[r].end;
+}
+
 // Up to `count` of them. False: there is no memory for all of them.
-static bool cut_pieces(SpillPieces *pieces, const SpillOrder *order, uint32_t count) {
+static bool cut_pieces(SpillPieces *pieces, const SpillOrder *order, uint32_t count, bool go_on) {
     SpillCutter cutter;
     SpillCut cut;
     SpillCutSize size;
@@ -177,6 +182,7 @@ static bool cut_pieces(SpillPieces *pieces, const SpillOrder *order, uint32_t co
     for (uint32_t i = 0; good && i < count; i++) {
         if (i + 1 == count) cutter.bytes = INT64_MAX;
         if (!spill_cutter_next(&cutter, &cut, &size)) break;
+        if (go_on) leave_open(&cut, order->runs);
         pieces->merges[i] = spill_merge_open_of(&(SpillMergeOf){.order = *order, .cut = &cut});
         pieces->bytes[i] = size.bytes < all ? size.bytes : all;
         pieces->count = i + 1;
@@ -186,7 +192,7 @@ static bool cut_pieces(SpillPieces *pieces, const SpillOrder *order, uint32_t co
     return good;
 }
 
-bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t most) {
+bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t most, bool go_on) {
     enum : int64_t { BLOCKS_A_PIECE = 8 };
     const SpillRuns *runs = order->runs;
     const Spill *spill = runs->spill;
@@ -199,7 +205,8 @@ bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t mo
                             .bytes = calloc(most, sizeof *pieces->bytes)};
     atomic_fetch_add(&pieces->spill->pieces, 1);
     if (!pieces->merges || !pieces->bytes) return false;
-    if (count > 1 && spill_runs_can_cut(runs) && cut_pieces(pieces, order, count)) return true;
+    if (count > 1 && spill_runs_can_cut(runs) && cut_pieces(pieces, order, count, go_on))
+        return true;
     close_merges(pieces);
     pieces->merges[0] = spill_merge_open(runs, order->what, order->by);
     pieces->bytes[0] = bytes;

@@ -71,9 +71,10 @@ typedef struct SpillPieces {
 } SpillPieces;
 
 // Up to `most`, and no more than share a quarter of the memory; one, if the runs cannot be cut or
-// there is no memory for more. The runs must stay.
+// there is no memory for more. The runs must stay. `go_on`: merges go on after their pieces, to the
+// end of all rows.
 // False: there is no memory, which is no trouble yet.
-bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t most);
+bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t most, bool go_on);
 void spill_pieces_close(SpillPieces *pieces);
 
 #endif

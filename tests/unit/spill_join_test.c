@@ -437,7 +437,7 @@ static void pieces_take_a_share_of_the_memory(void) {
     memory.eager = true;
     int64_t before = memory.used;
     const SpillOrder order = {&runs, &spill_join_ask, &spill_join_by};
-    CHECK(spill_pieces_open(&pieces, &order, MOST));
+    CHECK(spill_pieces_open(&pieces, &order, MOST, false));
     CHECK_SAYS(pieces.count > 1 && pieces.count < MOST, "%u pieces", pieces.count);
     int64_t taken = memory.used - before;
     CHECK_SAYS(taken > 0 && taken <= LIMIT / 4, "%ld bytes", (long)taken);
@@ -445,7 +445,7 @@ static void pieces_take_a_share_of_the_memory(void) {
     spill_pieces_close(&pieces);
     CHECK(spill.pieces == 0);
     spill_runs_drop(&runs);
-    CHECK(spill_pieces_open(&pieces, &order, MOST) && pieces.count == 1);
+    CHECK(spill_pieces_open(&pieces, &order, MOST, false) && pieces.count == 1);
     spill_pieces_close(&pieces);
     spill_runs_close(&runs);
     spill_close(&spill);
