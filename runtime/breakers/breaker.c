@@ -351,7 +351,6 @@ static int32_t merge_runs(SbBreakerState *breaker, SbParallel *parallel) {
 static int32_t sort_entries(SbBreakerState *breaker, SbParallel *parallel) {
     const SbBreaker *what = breaker->what;
     const SbSortBy *by = what->window ? &breaker->on_disk_by : &breaker->by;
-    close_ranks(breaker);
     int32_t status = sb_sort(breaker->entries, breaker->count, by, breaker->memory, parallel);
     if (!status && breaker->first)
         breaker->count = first_rows_choose(breaker->first, breaker->entries, breaker->count);
@@ -359,6 +358,29 @@ static int32_t sort_entries(SbBreakerState *breaker, SbParallel *parallel) {
     status = window_all(what, breaker->entries, breaker->count, breaker->memory, parallel);
     if (status) return status;
     return sb_sort(breaker->entries, breaker->count, &breaker->by, breaker->memory, parallel);
+}
+
+// Rows that came in the order of the window: in each part, and in all. They stay as they are then.
+static bool came_in_order(SbBreakerState *breaker, SbParallel *parallel, int32_t *status) {
+    const SbSortBy *by = &breaker->on_disk_by;
+    bool in_order = true;
+    for (uint32_t i = 0; i < part_count(breaker) && in_order; i++) {
+        const SbRun *run = &breaker->runs[i];
+        in_order = sb_is_sorted(run->entries, run->count, by, parallel) &&
+                   sb_is_sorted(run->entries, run->count, &breaker->by, parallel);
+    }
+    *status = in_order ? merge_runs(breaker, parallel) : SB_OK;
+    if (!in_order) close_ranks(breaker);
+    return in_order && !*status &&
+           sb_is_sorted(breaker->entries, breaker->count, by, parallel);
+}
+
+static int32_t add_results(SbBreakerState *breaker, SbParallel *parallel) {
+    int32_t status;
+    if (!came_in_order(breaker, parallel, &status) && !status)
+        return sort_entries(breaker, parallel);
+    return status ? status : window_all(breaker->what, breaker->entries, breaker->count,
+                                        breaker->memory, parallel);
 }
 
 static int32_t put_in_order(SbBreakerState *breaker, SbParallel *parallel) {
@@ -369,9 +391,14 @@ static int32_t put_in_order(SbBreakerState *breaker, SbParallel *parallel) {
         at += part_rows(breaker, i)->count;
     }
     bool sorts = breaker->what->kind == SB_BREAK_SORT;
+    bool results = breaker->what->window && !breaker->first;
     parallel->each(parallel, parts, sorts ? list_all : list_in_order, breaker);
     for (uint32_t i = 0; i < parts; i++) breaker->count += breaker->runs[i].count;
-    if (sorts || breaker->disorder) return sort_entries(breaker, parallel);
+    if (results) return add_results(breaker, parallel);
+    if (sorts || breaker->disorder) {
+        close_ranks(breaker);
+        return sort_entries(breaker, parallel);
+    }
     return merge_runs(breaker, parallel);
 }
 
@@ -667,29 +694,6 @@ int64_t sb_breaker_rows_in(const SbBreakerState *breaker) { return breaker->rows
 
 // ---- parts of other processes -------------------------------------------------------------------
 
-void far_part_close(FarPart *part) {
-    free(part->spans);
-    *part = (FarPart){0};
-}
-
-// Do the rows point to nothing but their own texts? States of aggregates may lie elsewhere.
-static bool lies_together(const SbBreaker *what) {
-    bool together = true;
-    for (uint32_t i = 0; what->kind == SB_BREAK_GROUP && i < what->held_count; i++)
-        together &= what->held[i].hold == sb_held_key;
-    return together;
-}
-
-static bool list_spans(const SbRows *rows, FarPart *part) {
-    part->spans = calloc((size_t)rows->state->block_count + 1, sizeof *part->spans);
-    if (!part->spans) return false;
-    RowSpan span = {0};
-    while (sb_rows_next_span(rows, &span))
-        if (span.count > 0) part->spans[part->span_count++] = (RowBlock){span.begin, span.count};
-    part->bytes = rows->state->entries.bytes + rows->state->texts.bytes;
-    return true;
-}
-
 static bool leave_copies(const SbBreakerState *breaker, const SbRows *from, FarPart *part,
                          SbBlockFn *fn, void *arg) {
     SbRows copies;
@@ -700,7 +704,7 @@ static bool leave_copies(const SbBreakerState *breaker, const SbRows *from, FarP
     while (good && sb_rows_next_span(from, &span))
         for (int64_t i = 0; good && i < span.count; i++)
             good = spill_copy(&copies, breaker->what, span_entry(&span, i));
-    good = good && list_spans(&copies, part);
+    good = good && far_part_list(&copies, part);
     if (good) sb_rows_leave(&copies, fn, arg);
     sb_rows_fini(&copies);
     return good;
@@ -726,8 +730,8 @@ bool sb_breaker_leave(SbBreakerState *breaker, uint32_t thread, FarPart *part, S
     SbRows *rows = groups ? &groups->state->rows : &breaker->parts[thread].rows;
     *part = (FarPart){0};
     bool good;
-    if (lies_together(breaker->what)) {
-        good = list_spans(rows, part);
+    if (far_lies_together(breaker->what)) {
+        good = far_part_list(rows, part);
         if (good) sb_rows_leave(rows, fn, arg);
     } else {
         good = leave_copies(breaker, rows, part, fn, arg);

@@ -41,4 +41,9 @@ bool sb_breaker_relieve_far(SbBreakerState *breaker, uint32_t set, uint32_t thre
 // Lets go of far parts whose rows went to disk. The lock of the dispatch is held.
 void sb_breaker_let_far_go(SbBreakerState *breaker);
 
+// Lists where rows lie. False: no memory.
+bool far_part_list(const SbRows *rows, FarPart *part);
+// Do rows point to nothing but their own texts?
+bool far_lies_together(const SbBreaker *what);
+
 #endif

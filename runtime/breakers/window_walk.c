@@ -147,11 +147,6 @@ static bool write_rows(Walk *walk, int64_t end) {
            fail(walk, SB_FAULT_TOO_LARGE);
 }
 
-static bool is_before(const SbSortBy *by, const SbEntry *a, const SbEntry *b) {
-    SpillKey x = spill_key_of(by, a), y = spill_key_of(by, b);
-    return spill_key_less(x, y) || (!spill_key_less(y, x) && sb_sort_less(a, b, by));
-}
-
 // Another merge, at the row after the last one that is there.
 static bool come_back(Walk *walk) {
     const SpillOrder *from = walk->from;
@@ -162,7 +157,7 @@ static bool come_back(Walk *walk) {
     if (!walk->merge) return no_memory(walk);
     if (!spill_merge_go_to(walk->merge, spill_key_of(from->by, last)))
         return fail(walk, SB_FAULT_TOO_LARGE);
-    while ((entry = spill_merge_first(walk->merge, &held)) && !is_before(from->by, last, entry))
+    while ((entry = spill_merge_first(walk->merge, &held)) && !sb_sort_before(last, entry, from->by))
         spill_merge_pass(walk->merge);
     return true;
 }

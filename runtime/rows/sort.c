@@ -307,3 +307,34 @@ int32_t sb_sort(const SbEntry **entries, int64_t count, const SbSortBy *by, SbMe
     sb_memory_release(memory, sort.charged);
     return sorted ? SB_OK : SB_FAULT_TOO_LARGE;
 }
+
+// ---- in order already ---------------------------------------------------------------------------
+
+typedef struct Look {
+    const SbEntry *const *entries;
+    int64_t         count;
+    const SbSortBy *by;
+    uint32_t        pieces;
+    _Atomic bool    disorder;
+} Look;
+
+static void look_at_piece(void *arg, uint32_t piece, uint32_t thread) {
+    enum : int64_t { STEP = 1024 };
+    (void)thread;
+    Look *look = arg;
+    int64_t at = look->count * piece / look->pieces;
+    int64_t end = look->count * (piece + 1) / look->pieces;
+    for (at += at == 0; at < end && !look->disorder; at += STEP)
+        for (int64_t i = at; i < at + STEP && i < end; i++) {
+            if (!sb_sort_before(look->entries[i], look->entries[i - 1], look->by)) continue;
+            look->disorder = true;
+            return;
+        }
+}
+
+bool sb_is_sorted(const SbEntry *const *entries, int64_t count, const SbSortBy *by,
+                  SbParallel *parallel) {
+    Look look = {entries, count, by, parallel->threads * CHUNKS_PER_THREAD, false};
+    parallel->each(parallel, look.pieces, look_at_piece, &look);
+    return !look.disorder;
+}

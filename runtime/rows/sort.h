@@ -14,4 +14,9 @@ void sb_sort_serial(const SbEntry **entries, SbSortItem *room, int64_t count, co
 int32_t sb_sort(const SbEntry **entries, int64_t count, const SbSortBy *by, SbMemory *memory,
                 SbParallel *parallel);
 
+// Do the entries stand in order? Threads look side by side, and no further than one of them finds
+// that they do not.
+bool sb_is_sorted(const SbEntry *const *entries, int64_t count, const SbSortBy *by,
+                  SbParallel *parallel);
+
 #endif

@@ -20,6 +20,15 @@ bool sb_sort_less(const SbEntry *a, const SbEntry *b, const SbSortBy *by) {
     return order ? order < 0 : a->order < b->order;
 }
 
+bool sb_sort_before(const SbEntry *a, const SbEntry *b, const SbSortBy *by) {
+    uint64_t (*words[])(const SbEntry *) = {by->prefix, by->prefix_more};
+    for (int i = 0; i < 2; i++) {
+        uint64_t x = words[i] ? words[i](a) : 0, y = words[i] ? words[i](b) : 0;
+        if (x != y) return x < y;
+    }
+    return sb_sort_less(a, b, by);
+}
+
 static uint32_t rest_count(const SbSortBy *by) {
     return by->part_count ? by->part_count : by->compare ? 1 : 0;
 }

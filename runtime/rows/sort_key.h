@@ -35,6 +35,9 @@ uint64_t sb_entry_order(const SbEntry *entry);
 // Of entries with equal prefixes: does `a` come before `b`?
 bool sb_sort_less(const SbEntry *a, const SbEntry *b, const SbSortBy *by);
 
+// The same of any two entries.
+bool sb_sort_before(const SbEntry *a, const SbEntry *b, const SbSortBy *by);
+
 // Where a word stands; all zero: the first one.
 typedef struct SortPlace {
     uint32_t step;     // prefix, prefix_more, the parts, the order of the row.

@@ -91,15 +91,20 @@ typedef struct WindowCase {
     int64_t rows, partitions, hot;   // Of `hot` of 10 rows the key is 1.
     int64_t limit;
     bool    eager, one;              // `one`: all rows are one partition.
+    bool    memory;                  // Nothing goes to disk.
+    int64_t in_order;                // So many rows come in the order of the window.
     SbParallel *parallel;
 } WindowCase;
 
 static int64_t key_of(const WindowCase *of, int64_t i) {
+    if (i < of->in_order) return i * of->partitions / of->rows;
     return i % 10 < of->hot ? 1 : i * 7919 % of->partitions;
 }
 
 // Each place is there twice.
-static int64_t place_of(const WindowCase *of, int64_t i) { return i * 104729 % of->rows / 2; }
+static int64_t place_of(const WindowCase *of, int64_t i) {
+    return (i < of->in_order ? i : i * 104729 % of->rows) / 2;
+}
 
 static int text_of(int64_t i, char *room) {
     return i % 5 == 0 ? 0 : snprintf(room, TEXT_BYTES, "row %ld", (long)i);
@@ -164,16 +169,20 @@ static bool is_wanted(const Row *row, const Wanted *wanted) {
            (bool)row->before_valid == before && (!before || same_text(row->before, text));
 }
 
+static bool is_next(const SbEntry *entry, const Wanted *wanted, int64_t seen) {
+    return entry->order == (uint64_t)seen && is_wanted((const Row *)entry, &wanted[seen]);
+}
+
 static void check_results(const WindowCase *of, const SbBreakerState *breaker) {
     Wanted *wanted = wanted_of(of);
-    int64_t seen = 0, wrong = 0;
-    SpillMerge *merge = read_sorted(breaker);
+    int64_t seen = 0, wrong = 0, count;
+    const SbEntry *const *kept = sb_breaker_entries(breaker, &count);
+    for (; kept && seen < count; seen++) wrong += !is_next(kept[seen], wanted, seen);
+    SpillMerge *merge = kept ? nullptr : read_sorted(breaker);
     for (SbRows *batch; merge && (batch = next_batch(breaker, merge));) {
         const SbEntry *const *entries = sb_rows_entries(batch);
-        for (int64_t i = 0; i < batch->count; i++, seen++) {
-            const Row *row = (const Row *)entries[i];
-            wrong += row->entry.order != (uint64_t)seen || !is_wanted(row, &wanted[seen]);
-        }
+        for (int64_t i = 0; i < batch->count; i++, seen++)
+            wrong += !is_next(entries[i], wanted, seen);
         sb_rows_close(batch);
     }
     spill_merge_close(merge);
@@ -181,7 +190,8 @@ static void check_results(const WindowCase *of, const SbBreakerState *breaker) {
     free(wanted);
 }
 
-static void check_window(const WindowCase *of) {
+// The most memory that it took.
+static int64_t check_window(const WindowCase *of) {
     char *root = root_open();
     SbMemory memory;
     Spill spill;
@@ -196,7 +206,8 @@ static void check_window(const WindowCase *of) {
     sb_memory_open(&memory, of->limit);
     memory.eager = of->eager;
     CHECK(spill_open(&spill, root, THREADS, &memory));
-    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, &spill);
+    Spill *to = of->memory ? nullptr : &spill;
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, to);
     bool good = breaker;
     for (int64_t i = 0; i < of->rows && good; i++)
         good = add_row(of, sb_breaker_part(breaker, (uint32_t)(i / 50 % THREADS)), i);
@@ -209,6 +220,7 @@ static void check_window(const WindowCase *of) {
     spill_close(&spill);
     CHECK_SAYS(memory.used == 0, "%ld", (long)memory.used);
     root_close(root);
+    return memory.peak;
 }
 
 static void check_threads(WindowCase of) {
@@ -238,7 +250,35 @@ static void little_memory_will_do(void) {
     check_threads((WindowCase){.rows = 60000, .partitions = 700, .hot = 9, .limit = 1 << 20});
 }
 
+static void rows_that_come_in_order_stay(void) {
+    check_threads((WindowCase){.rows = 90000, .partitions = 700, .limit = 64 << 20, .memory = true,
+                               .in_order = 90000});
+    check_threads((WindowCase){.rows = 90000, .partitions = 1, .limit = 64 << 20, .memory = true,
+                               .in_order = 90000, .one = true});
+    // Up to the last rows; and in each part, which does not tell of all.
+    check_threads((WindowCase){.rows = 90000, .partitions = 700, .limit = 64 << 20, .memory = true,
+                               .in_order = 89000});
+    check_threads((WindowCase){.rows = 90000, .partitions = 700, .limit = 64 << 20,
+                               .memory = true});
+    check_threads((WindowCase){.rows = 90000, .partitions = 700, .limit = 4 << 20,
+                               .in_order = 90000});
+}
+
+// Looking is all that such a window does beside its functions: sorting would take more.
+static void rows_in_order_take_no_sort(void) {
+    enum : int64_t { ROWS = 200000, LIST_BYTES = 2 * sizeof(SbEntry *), SORT_BYTES = 25 };
+    const WindowCase all = {.rows = ROWS, .partitions = 700, .in_order = ROWS, .memory = true,
+                            .limit = 64 << 20, .parallel = &in_turn};
+    WindowCase most = all;
+    most.in_order--;
+    int64_t sorted = check_window(&most), kept = check_window(&all);
+    CHECK_SAYS(sorted - kept > ROWS * (SORT_BYTES - LIST_BYTES) / 2, "%ld, %ld", (long)sorted,
+               (long)kept);
+}
+
 static const UnitTest tests[] = {
+    {"rows_that_come_in_order_stay", rows_that_come_in_order_stay},
+    {"rows_in_order_take_no_sort", rows_in_order_take_no_sort},
     {"partitions_are_cut_into_pieces", partitions_are_cut_into_pieces},
     {"one_partition_has_nearly_all", one_partition_has_nearly_all},
     {"little_memory_will_do", little_memory_will_do},
