@@ -157,7 +157,8 @@ static bool come_back(Walk *walk) {
     if (!walk->merge) return no_memory(walk);
     if (!spill_merge_go_to(walk->merge, spill_key_of(from->by, last)))
         return fail(walk, SB_FAULT_TOO_LARGE);
-    while ((entry = spill_merge_first(walk->merge, &held)) && !sb_sort_before(last, entry, from->by))
+    while ((entry = spill_merge_first(walk->merge, &held)) &&
+           !sb_sort_before(last, entry, from->by))
         spill_merge_pass(walk->merge);
     return true;
 }
