@@ -287,9 +287,25 @@ static void fill_batch(Emit *e, Val number) {
     emit_at(e, there);
 }
 
+// Rows in order lie anywhere: a later row is asked for, so that few are waited for.
+static void ask_entry(Emit *e, Val entries, Val number) {
+    enum { AHEAD = 8, LINE = 64, LINES = 2, FOR_READING = 0, KEEP = 3, DATA = 1 };
+    Val end = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.end), "end");
+    Val later = LLVMBuildAdd(e->b, number, emit_i64(e, AHEAD), "");
+    Val last = LLVMBuildSub(e->b, end, emit_i64(e, 1), "");
+    Val at = emit_intrinsic(e, "llvm.smin", &e->i64, 1, (Val[]){later, last}, 2);
+    Val entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, at), "later");
+    for (size_t line = 0; line < LINES; line++) {
+        Val args[] = {emit_offset(e, entry, line * LINE), emit_i32(e, FOR_READING),
+                      emit_i32(e, KEEP), emit_i32(e, DATA)};
+        emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, countof(args));
+    }
+}
+
 static void push_entry(Emit *e, Val entries, Val right, const RowLoop *loop) {
     Frame *frame = frame_new(e, graph_op_at(e->graph, e->stage->stage->root), nullptr, nullptr);
     frame->number = loop->number;
+    ask_entry(e, entries, loop->number);
     frame->entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, loop->number), "entry");
     if (right)
         frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop->number),
