@@ -54,9 +54,11 @@ SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *r
     groups->spill = spill;
     groups->what = what;
     groups->results = results;
+    results->apart = true;  // No two groups have the same first row.
     groups->memory = results->memory;
     groups->bits = range_bits(spill);
     groups->parts = calloc(spill->threads, sizeof *groups->parts);
+    pthread_mutex_init(&groups->bounding, nullptr);
     if (open_tables(&groups->tables, groups, 0) && groups->parts) return groups;
     spill_groups_close(groups);
     return nullptr;
@@ -65,6 +67,8 @@ SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *r
 void spill_groups_close(SpillGroups *groups) {
     if (!groups) return;
     spill_tables_close(&groups->tables);
+    pthread_mutex_destroy(&groups->bounding);
+    free(groups->bounds.keys);
     free(groups->parts);
     free(groups);
 }
@@ -111,6 +115,8 @@ typedef struct Range {
     SbEntry     *last;       // The group that was added last.
     uint64_t     hash;       // Of the first group...
     bool         several;    // ...and there is another one.
+    int64_t      share;      // Bytes of it in all tables.
+    int64_t      bytes;      // Of its groups as they are written, about.
     SpillTables  parts;      // Of a range that splits.
 } Range;
 
@@ -172,11 +178,33 @@ static int32_t add_group(Range *range, void *arg, const SbEntry *entry, int64_t 
     int32_t status = range->groups->what->merge(sb_groups_call(table), table, copy);
     if (status) return status;
     if (sb_group_is_merged(copy)) drop_copy(rows, texts, at);
-    else table->count++;
+    else table->count++, range->bytes += spill_entry_bytes(range->groups->what) + held;
     return SB_OK;
 }
 
-// Writes the groups of the table in the order of their first rows.
+// The first result says where all of them begin a block: hashes share groups out, so that first
+// rows of all results lie about alike. In the largest one, too, few blocks are full before a bound.
+static const SpillBounds *find_bounds(const Range *range, const SbEntry *const *list,
+                                      int64_t count) {
+    enum { FILL = 3, FILL_OF = 4, BOUNDS_MOST = 1 << 14 };
+    SpillGroups *groups = range->groups;
+    pthread_mutex_lock(&groups->bounding);
+    SpillBounds *bounds = &groups->bounds;
+    double larger = range->share > 0 ? (double)groups->share_most / (double)range->share : 1;
+    double most = larger * (double)range->bytes * FILL_OF / FILL;
+    int64_t blocks = (int64_t)(most / (double)(groups->block_bytes + 1));
+    if (blocks > BOUNDS_MOST) blocks = BOUNDS_MOST;
+    if (blocks > count / 2) blocks = count / 2;
+    if (!groups->bounded) bounds->keys = calloc((size_t)blocks + 1, sizeof *bounds->keys);
+    for (int64_t b = 0; bounds->keys && !groups->bounded && b < blocks; b++)
+        bounds->keys[bounds->count++] = list[count * (b + 1) / (blocks + 1)]->order;
+    groups->bounded = true;
+    pthread_mutex_unlock(&groups->bounding);
+    return bounds->keys ? bounds : nullptr;
+}
+
+// Writes the groups of the table in the order of their first rows. Nobody asks for their hashes
+// again, in which LZ4 finds nothing.
 static int32_t write_result(Range *range) {
     SpillGroups *groups = range->groups;
     SbRows *rows = &range->table.state->rows;
@@ -187,10 +215,16 @@ static int32_t write_result(Range *range) {
     RowSpan span = {0};
     while (sb_rows_next_span(rows, &span))
         for (int64_t i = 0; i < span.count; i++)
-            if (!sb_group_is_merged(span_entry(&span, i))) list[count++] = span_entry(&span, i);
+            if (!sb_group_is_merged(span_entry(&span, i))) {
+                SbEntry *entry = span_entry(&span, i);
+                entry->hash = 0;
+                list[count++] = entry;
+            }
     static const SbSortBy by_order = {.prefix = sb_entry_order};
     sb_sort_serial(list, room, count, &by_order);
     SpillIndex *index = spill_runs_index(groups->results);
+    const SpillBounds *bounds = index ? find_bounds(range, list, count) : nullptr;
+    if (bounds) spill_index_bound(index, bounds);
     const SpillPut put = {groups->spill, range->thread, groups->what, &by_order, index};
     bool good = spill_begin_short(groups->spill, range->thread, groups->block_bytes) &&
                 spill_put_all(&put, list, count);
@@ -208,6 +242,7 @@ static int32_t merge_range(Range *range) {
     if (sb_groups_open(&range->table, groups->what->entry_bytes, groups->memory))
         return SB_FAULT_TOO_LARGE;
     range->last = nullptr;
+    range->bytes = 0;
     int32_t status = read_rows(range, add_group, nullptr);
     if (!status) status = write_result(range);
     if (!status) range->state = RANGE_DONE;
@@ -383,7 +418,10 @@ static void add_work(Work *work, const SpillTables *tables, const SpillShare *sh
         if (first)
             work->ranges[work->count++] = (Range){.groups = work->groups, .tables = tables,
                                                   .from = r, .level = work->level};
-        work->ranges[work->count - 1].to = r + 1;
+        Range *range = &work->ranges[work->count - 1];
+        range->to = r + 1;
+        range->share += shares[r].bytes;
+        if (range->share > work->groups->share_most) work->groups->share_most = range->share;
     }
 }
 

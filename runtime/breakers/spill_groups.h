@@ -25,6 +25,10 @@ typedef struct SpillGroups {
     const SbBreaker *what;
     uint32_t         bits;      // Of a hash: a level has as many ranges as they have values.
     int64_t          block_bytes;  // Of the results: one merge is to read them all.
+    int64_t          share_most;   // The most bytes of tables that are to be one result.
+    SpillBounds      bounds;       // Of the results; from the first one that was made.
+    bool             bounded;      // It was asked for them. Under the lock.
+    pthread_mutex_t  bounding;
     SpillTables      tables;    // Tables that were written.
     SpillRuns       *results;   // Runs of whole groups, in order.
     SpillGroupsPart *parts;     // By thread.

@@ -110,8 +110,11 @@ static void prefetch_held(const SbBreaker *what, const SbEntry *entry) {
 }
 
 bool spill_put_noted(const SpillPut *put, const SbEntry *entry) {
+    SpillIndex *index = put->index;
+    const uint64_t *bound = index ? spill_index_cross(index, put->by, entry) : nullptr;
+    if (bound && !spill_break(put->spill, put->thread)) return false;
     if (!spill_put(put->spill, put->thread, put->what, entry)) return false;
-    if (put->index) spill_index_note(put->index, put->thread, put->by, entry);
+    if (index) spill_index_note(index, put->thread, put->by, entry, bound);
     return true;
 }
 

@@ -8,6 +8,8 @@ enum : int64_t { MARKS_MIN = 16 };
 // All marks take at most as small a part of the memory; the last quarter of it is for the first
 // ones of runs to come: a single run without any ends all ranges.
 enum { SHARE = 16, QUARTERS = 4 };
+// Of marks at bounds whose number is known.
+enum { SHARE_BOUNDED = 8 };
 
 SpillKey spill_key_of(const SbSortBy *by, const SbEntry *entry) {
     return (SpillKey){by->prefix ? by->prefix(entry) : 0,
@@ -45,13 +47,10 @@ void spill_index_close(SpillIndex *index) {
     free(index);
 }
 
-static bool more_marks(SpillIndex *index) {
+static bool more_marks(SpillIndex *index, int64_t cap, int64_t most) {
     Spill *spill = index->spill;
     SbMemory *memory = spill->memory;
-    int64_t cap = index->cap ? 2 * index->cap : MARKS_MIN;
     int64_t more = (cap - index->cap) * (int64_t)sizeof *index->marks;
-    int64_t most = memory->limit / SHARE;
-    if (index->cap > 0) most = most / QUARTERS * (QUARTERS - 1);
     if (index->mapped || spill->indexed + more > most) return false;
     if (!sb_memory_charge(memory, more)) return false;
     SpillMark *moved = realloc(index->marks, (size_t)cap * sizeof *moved);
@@ -64,6 +63,19 @@ static bool more_marks(SpillIndex *index) {
     index->marks = moved;
     index->cap = cap;
     return true;
+}
+
+static bool double_marks(SpillIndex *index) {
+    int64_t most = index->spill->memory->limit / SHARE;
+    if (index->cap == 0) return more_marks(index, MARKS_MIN, most);
+    return more_marks(index, 2 * index->cap, most / QUARTERS * (QUARTERS - 1));
+}
+
+void spill_index_bound(SpillIndex *index, const SpillBounds *bounds) {
+    enum { ROOM = 17, ROOM_OF = 16 };  // Some blocks are full before a bound.
+    int64_t most = index->spill->memory->limit / SHARE_BOUNDED;
+    index->bounds = bounds;
+    more_marks(index, (bounds->count + 2) * ROOM / ROOM_OF, most);
 }
 
 // Keeps every second: who looks for a row reads twice as many blocks.
@@ -79,7 +91,7 @@ bool spill_index_add(SpillIndex *index, const SpillMark *mark) {
     bool keeps = is_next_kept(index);
     index->passed++;
     if (!keeps) return true;
-    if (index->count == index->cap && !more_marks(index)) {
+    if (index->count == index->cap && !double_marks(index)) {
         if (index->cap == 0) return !(index->lost = true);
         thin_out(index);
     }
@@ -87,13 +99,23 @@ bool spill_index_add(SpillIndex *index, const SpillMark *mark) {
     return true;
 }
 
+const uint64_t *spill_index_cross(SpillIndex *index, const SbSortBy *by, const SbEntry *entry) {
+    const SpillBounds *bounds = index->bounds;
+    int64_t before = index->bound;
+    if (!bounds || before == bounds->count) return nullptr;
+    uint64_t key = spill_key_of(by, entry).key;
+    while (index->bound < bounds->count && bounds->keys[index->bound] <= key) index->bound++;
+    return index->bound > before ? &bounds->keys[index->bound - 1] : nullptr;
+}
+
 bool spill_index_note(SpillIndex *index, uint32_t thread, const SbSortBy *by,
-                      const SbEntry *entry) {
+                      const SbEntry *entry, const uint64_t *bound) {
     int64_t at = spill_row_at(index->spill, thread), row = index->rows++;
     if (at == index->block || index->lost) return !index->lost;
     index->block = at;
     SpillMark mark = {.at = at, .row = row};
-    if (is_next_kept(index)) mark.key = spill_key_of(by, entry);
+    if (bound) mark.key.key = *bound;
+    else if (is_next_kept(index)) mark.key = spill_key_of(by, entry);
     return spill_index_add(index, &mark);
 }
 

@@ -17,10 +17,18 @@ static inline bool spill_key_less(SpillKey a, SpillKey b) {
 
 SpillKey spill_key_of(const SbSortBy *by, const SbEntry *entry);
 
+// Keys where the runs of a set all begin a block, so that nothing that is cut there is read twice.
+// Keys are as SpillKey.key and ascend.
+typedef struct SpillBounds {
+    uint64_t *keys;
+    int64_t   count;
+} SpillBounds;
+
 typedef struct SpillMark {
     int64_t  at;        // Where the block begins in the file.
     int64_t  row;       // The number of the block's first row in the run.
-    SpillKey key;       // The key of the block's first row.
+    SpillKey key;       // The key of the block's first row; or a bound between that and the row
+                        // before it.
 } SpillMark;
 
 struct SpillIndex {
@@ -31,6 +39,8 @@ struct SpillIndex {
     int64_t    rows;    // Noted.
     int64_t    block;   // Of the last one.
     int64_t    charged;
+    const SpillBounds *bounds;  // nullptr: there are none.
+    int64_t    bound;   // The first of them that no row has reached.
     bool       mapped;  // The marks lie on disk.
     bool       lost;    // The marks found no memory.
 };
@@ -41,10 +51,15 @@ SpillIndex *spill_index_open(Spill *spill);
 // spill->failed.
 SpillIndex *spill_index_open_whole(Spill *spill, int64_t bytes);
 void spill_index_close(SpillIndex *index);
+// Of one without marks, to which nothing was put yet: blocks begin there. The bounds must stay.
+void spill_index_bound(SpillIndex *index, const SpillBounds *bounds);
 
-// Notes the row that was put last, with the writer of `thread`. False: it is lost.
+// Before a row is put: is it the first one beyond a bound? That bound, for its note; or nullptr.
+const uint64_t *spill_index_cross(SpillIndex *index, const SbSortBy *by, const SbEntry *entry);
+// Notes the row that was put last, with the writer of `thread`, and the bound that it crossed or
+// nullptr. False: it is lost.
 bool spill_index_note(SpillIndex *index, uint32_t thread, const SbSortBy *by,
-                      const SbEntry *entry);
+                      const SbEntry *entry, const uint64_t *bound);
 // Adds a mark that an index had at its place of all of them. False: the same.
 bool spill_index_add(SpillIndex *index, const SpillMark *mark);
 // Ends the run of the writer. The index, which may be nullptr, becomes its own, unless it is lost.

@@ -87,6 +87,8 @@ SpillIndex *spill_runs_index(const SpillRuns *runs) {
 
 // ---- one merge ----------------------------------------------------------------------------------
 
+enum : int64_t { CACHE_LINE = 64, NEXT_LINES = 2 };
+
 typedef struct Source {
     SpillReader reader;
     int64_t     at;       // In the block: the row after the one that is shown.
@@ -158,6 +160,9 @@ static bool advance(SpillMerge *merge, Source *source) {
         return spill_fail(merge->spill, TROUBLE_SPILL_READ, "'%s/%u' holds no rows",
                           merge->spill->path, source->reader.run.file);
     source->at += fixed + source->held;
+    // As many rows of other runs come first as there are runs.
+    for (int64_t line = 0; line < NEXT_LINES; line++)
+        __builtin_prefetch(row + fixed + source->held + line * CACHE_LINE);
     SpillKey key = spill_key_of(merge->by, entry);
     if (merge->cut.ends && !spill_key_less(key, merge->cut.to)) return true;
     source->entry = entry;

@@ -16,6 +16,7 @@ typedef struct SpillRuns {
     int64_t   rows;
     int64_t   block_bytes;  // Of runs that are written for them, at most; 0: as usual.
     bool      indexed;      // Who reads them looks for rows in their midst.
+    bool      apart;        // No two rows have the same SpillKey.
     pthread_mutex_t lock;   // Of adding.
 } SpillRuns;
 

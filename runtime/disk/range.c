@@ -30,6 +30,7 @@ int64_t spill_cut_bytes(const SpillRuns *runs) {
 
 bool spill_cutter_open(SpillCutter *cutter, const SpillRuns *runs, int64_t bytes) {
     *cutter = (SpillCutter){.runs = runs, .bytes = bytes,
+                            .waste = runs->apart ? spill_cut_waste(runs) : 0,
                             .next = calloc(runs->count, sizeof *cutter->next),
                             .spans = calloc(runs->count, sizeof *cutter->spans)};
     return cutter->next && cutter->spans;
@@ -39,6 +40,12 @@ void spill_cutter_close(SpillCutter *cutter) {
     free(cutter->next);
     free(cutter->spans);
     *cutter = (SpillCutter){0};
+}
+
+static bool has_mark_at(const SpillIndex *index, int64_t mark, SpillKey key) {
+    if (mark == index->count) return false;
+    SpillKey at = index->marks[mark].key;
+    return at.key == key.key && at.more == key.more;
 }
 
 // The mark that comes next of all runs, of the run *of. nullptr: there is none.
@@ -55,13 +62,25 @@ static const SpillMark *least(const SpillCutter *cutter, uint32_t *of) {
     return found;
 }
 
+// Where several runs begin a block, what they have after it is not read twice. So a cut may be
+// longer than it is to be, by a block of each run.
+static bool is_good_end(const SpillCutter *cutter, uint32_t run, SpillKey key, int64_t bytes) {
+    if (!cutter->runs->apart || bytes >= cutter->bytes + cutter->waste) return true;
+    for (uint32_t r = 0; r < cutter->runs->count; r++) {
+        const SpillIndex *index = cutter->runs->items[r].index;
+        if (r != run && has_mark_at(index, cutter->next[r], key)) return true;
+    }
+    return false;
+}
+
 // Passes marks until they make up a cut.
 static void find_end(SpillCutter *cutter, SpillCut *cut) {
     int64_t bytes = 0;
     uint32_t run = 0;
     SpillKey last = cutter->from;
     for (const SpillMark *mark; (mark = least(cutter, &run)); last = mark->key) {
-        cut->ends = bytes >= cutter->bytes && spill_key_less(last, mark->key);
+        cut->ends = bytes >= cutter->bytes && spill_key_less(last, mark->key) &&
+                    is_good_end(cutter, run, mark->key, bytes);
         cut->to = mark->key;
         if (cut->ends) return;
         bytes += bytes_a_mark(&cutter->runs->items[run]);
@@ -77,12 +96,20 @@ static SpillSpan span_of(const SpillRun *run, int64_t first, int64_t next) {
     return (SpillSpan){mark->at, end, mark->row, (next - first) * bytes_a_mark(run)};
 }
 
+// The mark of the first block that may have rows of the next cut.
+static int64_t first_mark(const SpillCutter *cutter, uint32_t r) {
+    int64_t next = cutter->next[r];
+    bool begins = next == 0 || (cutter->runs->apart &&
+                                has_mark_at(cutter->runs->items[r].index, next, cutter->from));
+    return begins ? next : next - 1;
+}
+
 bool spill_cutter_next(SpillCutter *cutter, SpillCut *cut, SpillCutSize *size) {
     if (cutter->over) return false;
     *cut = (SpillCut){.spans = cutter->spans, .from = cutter->from};
     *size = (SpillCutSize){0};
     for (uint32_t r = 0; r < cutter->runs->count; r++)
-        cutter->spans[r].row = cutter->next[r] > 0 ? cutter->next[r] - 1 : 0;
+        cutter->spans[r].row = first_mark(cutter, r);
     find_end(cutter, cut);
     for (uint32_t r = 0; r < cutter->runs->count; r++) {
         const SpillRun *run = &cutter->runs->items[r];

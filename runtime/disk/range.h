@@ -22,6 +22,7 @@ typedef struct SpillCutSize {
 typedef struct SpillCutter {
     const SpillRuns *runs;
     int64_t    bytes;     // Bytes that a cut is to have, about, beside the blocks at its beginning.
+    int64_t    waste;     // As spill_cut_waste, of runs whose rows are apart.
     int64_t   *next;      // By run: its first mark that is not in front of the next cut.
     SpillSpan *spans;     // Of the last one.
     SpillKey   from;      // Where the next one begins.

@@ -342,6 +342,13 @@ static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {
     return write_all(spill, thread, writer->packed, packed + head_bytes);
 }
 
+bool spill_break(Spill *spill, uint32_t thread) {
+    enum { SHORT_SHARE = 4 };
+    const SpillWriter *writer = &spill->writers[thread];
+    bool is_short = writer->used < writer->most / SHORT_SHARE;
+    return !spill->failed && (is_short || write_block(spill, thread, false));
+}
+
 bool spill_row(Spill *spill, uint32_t thread, int64_t bytes) {
     SpillWriter *writer = &spill->writers[thread];
     writer->run.rows++;

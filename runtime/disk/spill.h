@@ -111,6 +111,8 @@ bool spill_ready(Spill *spill, uint32_t thread);
 bool spill_begin(Spill *spill, uint32_t thread);
 // The same, of blocks of so many bytes at most: one of many runs that are read side by side.
 bool spill_begin_short(Spill *spill, uint32_t thread, int64_t block_bytes);
+// The next row begins a block, unless the one before it would be far too short. False: trouble.
+bool spill_break(Spill *spill, uint32_t thread);
 // Begins a row of `bytes`, a multiple of 8. False: trouble.
 bool spill_row(Spill *spill, uint32_t thread, int64_t bytes);
 // Adds the row: in pieces,

@@ -6,10 +6,11 @@
 
 #include <stdlib.h>
 
-enum { ROWS_A_UNIT = 1 << 15, MERGE_SHARE = 4, TIMES = 2, RUNS_OF_TESTS = 64 };
+enum { ROWS_A_UNIT = 1 << 15, MERGE_SHARE = 4, APART_SHARE = 2, TIMES = 2, RUNS_OF_TESTS = 64 };
 
 // Blocks that are read twice are no more than others, but for tests, whose runs are of a few rows;
-// those of all tasks take at most the part of the memory that a merge may take.
+// those of all tasks take at most the part of the memory that a merge may take. Groups are cut
+// where most runs begin a block, so that a unit is a block of each run and nothing is read twice.
 static bool wants_ranges(SpillUnits *units) {
     const SpillUnitsSetup *what = &units->what;
     const SpillRuns *runs = units->on_disk.runs;
@@ -17,9 +18,11 @@ static bool wants_ranges(SpillUnits *units) {
     if (what->tasks < 2 || what->rows < INT64_MAX || !spill_runs_can_cut(runs)) return false;
     int64_t waste = spill_cut_waste(runs);
     bool short_ones = memory->eager && runs->count <= RUNS_OF_TESTS;
-    units->bytes = waste > what->bytes && !short_ones ? waste : what->bytes;
-    units->most = TIMES * units->bytes + waste;
-    return waste * what->tasks <= memory->limit / MERGE_SHARE && units->bytes <= what->most;
+    bool longer = waste > what->bytes && !short_ones && !runs->apart;
+    units->bytes = longer ? waste : what->bytes;
+    units->most = TIMES * (units->bytes + waste) - waste * !runs->apart;
+    int share = runs->apart ? APART_SHARE : MERGE_SHARE;
+    return waste * what->tasks <= memory->limit / share && units->bytes <= what->most;
 }
 
 SpillUnits *spill_units_open(const SpillUnitsSetup *what) {

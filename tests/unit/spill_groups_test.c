@@ -145,6 +145,37 @@ static void groups_spill_and_merge(void) {
                  "one group takes more than ");
 }
 
+// Results are cut where most of them begin a block: few blocks are read for two cuts.
+static void results_are_cut_at_bounds(void) {
+    enum { ROWS = 300000, CUTS = 8 };
+    char *root = root_open();
+    SbMemory memory;
+    Spill spill;
+    sb_memory_open(&memory, 12 << 20);
+    CHECK(spill_open(&spill, root, THREADS, &memory));
+    SbBreakerState *breaker = sb_breaker_open(&groups_by_name, THREADS, &memory, &spill);
+    for (int64_t i = 0; i < ROWS; i++) {
+        SbGroups *part = sb_breaker_part(breaker, (uint32_t)(i / 50 % THREADS));
+        CHECK(add_row(part, (uint64_t)i, (uint64_t)i, 10, false));
+        if (i % 50 == 49) CHECK(sb_groups_relieve_if_short(part));
+    }
+    CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
+    const SpillRuns *runs = sb_breaker_on_disk(breaker).runs;
+    CHECK(runs->apart && runs->count > 2 && spill_runs_can_cut(runs));
+    SpillCutter cutter;
+    SpillCut cut;
+    SpillCutSize size;
+    int64_t rows = 0, cuts = 0;
+    CHECK(spill_cutter_open(&cutter, runs, 1));
+    for (; spill_cutter_next(&cutter, &cut, &size); cuts++) rows += size.rows;
+    spill_cutter_close(&cutter);
+    CHECK_SAYS(cuts >= CUTS, "%ld cuts", (long)cuts);
+    CHECK_SAYS(rows < ROWS + ROWS / 20, "%ld rows of %d", (long)rows, ROWS);
+    sb_breaker_close(breaker);
+    spill_close(&spill);
+    root_close(root);
+}
+
 // ---- tables -------------------------------------------------------------------------------------
 
 typedef struct Disk {
@@ -274,6 +305,7 @@ static void only_rows_are_asked_for(void) {
 
 static const UnitTest tests[] = {
     {"groups_spill_and_merge", groups_spill_and_merge},
+    {"results_are_cut_at_bounds", results_are_cut_at_bounds},
     {"tables_are_read_by_ranges", tables_are_read_by_ranges},
     {"damaged_directories_are_found", damaged_directories_are_found},
     {"only_rows_are_asked_for", only_rows_are_asked_for},
