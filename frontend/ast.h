@@ -122,7 +122,7 @@ struct AstExpr {
 // rows 3 back 1 ahead, range 1h back, rows all
 struct AstFrame {
     bool     range, all;
-    bool     to_here;        // Behind `all`: back only, `rows all back`.
+    bool     to_here;        // `rows all back`: all before it, and none after.
     AstExpr *back, *ahead;   // Null: not written.
     Span     span;
 };

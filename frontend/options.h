@@ -1,4 +1,4 @@
-// Options: the table of what stands behind the path of a source or a sink, options.def.
+// Options: the table of what follows the path of a source or a sink, options.def.
 #ifndef SBC_FRONTEND_OPTIONS_H
 #define SBC_FRONTEND_OPTIONS_H
 

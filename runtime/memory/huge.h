@@ -4,7 +4,7 @@
 // that tells its host which memory is free, that memory is gone: the host finds each page anew,
 // which took 6 ms for a huge one. Small pages come first from what is free in pieces, which the
 // host was not told of. So whoever takes huge pages times the first one of each block. After a slow
-// one small pages serve for a while, in the whole process: for 16 MiB, and for twice as many each
+// one small pages serve for a while, in the whole process. That is 16 MiB, and twice as many each
 // time that the next try is slow too.
 #ifndef SBC_RUNTIME_MEMORY_HUGE_H
 #define SBC_RUNTIME_MEMORY_HUGE_H
