@@ -214,6 +214,7 @@ static bool blame_frame(WindowCall *of, const char *what, const char *fix) {
 static int64_t months(WindowCall *of, const AstExpr *written) {
     Scope scope = {.kind = SCOPE_CONSTANT, .no_row = true};
     if (!is_months(written)) {
+        if (is_error(check_expr(of->checker, &scope, written, nullptr).type)) return -1;
         blame_call(of, written->span, "has months on its other side",
                    "write months on both sides, or durations: range 30d back 30d ahead");
         return -1;
