@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-static AstExpr *new_expr(Parser *p, AstExprKind kind, Span span) {
-    AstExpr *e = arena_new_of(p->in.arena, AstExpr);
-    e->kind = kind;
-    e->span = span;
-    e->height = 1;
-    return e;
-}
-
 // What stands after the expression, up to the brace.
 static void end_part(Parser *p, AstArg *part, bool typed) {
     Token token = parser_token(p, 0);
@@ -44,7 +36,7 @@ static AstArg parse_part(Parser *p, const FPart *part, bool typed) {
         Span braces = {part->start - 1, part->end + 1, p->in.file};
         Diag *d = parser_slip(p, DIAG_BAD_FSTRING, braces, "nothing stands between the braces");
         diag_fix(p->in.diags, d, "write an expression, or {{}} for the braces themselves");
-        arg.value = new_expr(p, AST_ERROR, braces);
+        arg.value = parser_node(p, AST_ERROR, braces);
     } else {
         arg.value = parse_handled(p);
         end_part(p, &arg, typed);
@@ -62,7 +54,7 @@ void parse_braces(Parser *p, AstExpr *e, Token token, bool typed) {
     e->kind = AST_FSTRING;
     e->args = arena_new_array(p->in.arena, AstArg, e->arg_count + 1);
     for (uint32_t i = 0; i < e->arg_count; i++) {
-        AstExpr *text = new_expr(p, AST_STR, e->span);
+        AstExpr *text = parser_node(p, AST_STR, e->span);
         text->text = parts[i].text;
         e->args[i] = parts[i].is_text ? (AstArg){.value = text} : parse_part(p, &parts[i], typed);
     }

@@ -1,416 +1,5 @@
-// Parses expressions: one function a level, loosest first.
-#include "frontend/foreign.h"
+// Parses expressions: one function a level of operators, loosest last; then choices and handlers.
 #include "frontend/parser.h"
-
-#include <string.h>
-
-// ---- building ----------------------------------------------------------------------------------
-
-static AstExpr *new_expr(Parser *p, AstExprKind kind, Span span) {
-    AstExpr *e = arena_new_of(p->in.arena, AstExpr);
-    e->kind = kind;
-    e->span = span;
-    return e;
-}
-
-static uint32_t higher(uint32_t height, const AstExpr *below) {
-    return below && below->height >= height ? below->height + 1 : height;
-}
-
-// Closes a node whose parts are there: its span ends at the last token, and its height is counted,
-// because whoever walks the tree later does so by recursion.
-static AstExpr *done(Parser *p, AstExpr *e) {
-    e->span = parser_since(p, e->span);
-    uint32_t height = higher(higher(higher(higher(1, e->a), e->b), e->c), e->where);
-    if (e->frame) height = higher(higher(height, e->frame->back), e->frame->ahead);
-    for (uint32_t i = 0; i < e->arg_count; i++) height = higher(height, e->args[i].value);
-    for (uint32_t i = 0; i < e->arm_count; i++) {
-        height = higher(higher(height, e->arms[i].condition), e->arms[i].value);
-    }
-    e->height = height;
-    if (height <= HEIGHT_MAX) return e;
-    Diag *d = parser_error(p, DIAG_TOO_DEEP, e->span, "the expression has more than %d levels",
-                           HEIGHT_MAX);
-    diag_fix(p->in.diags, d, "name parts of it with `derive`");
-    return new_expr(p, AST_ERROR, e->span);
-}
-
-// The place where an expression begins, its parenthesis included.
-static Span start_of(const Parser *p) { return parser_span(p, parser_token(p, 0)); }
-
-// ---- arguments and brackets --------------------------------------------------------------------
-
-typedef struct Args {
-    AstArg *items;
-    size_t  count, cap;
-} Args;
-
-static void push_arg(Parser *p, Args *args, AstArg arg) {
-    arena_push(p->in.arena, args->items, args->count, args->cap, arg);
-}
-
-// arguments = "(" [argument ("," argument)* [","]] ")";  argument = [NAME "="] handled
-AstArg *parse_arguments(Parser *p, uint32_t *count) {
-    Args args = {0};
-    List list = parser_open(p);
-    while (parser_more(p, &list)) {
-        AstArg arg = {0};
-        bool named = parser_at_name(p) && parser_ahead(p, 1, TOKEN_ASSIGN);
-        if (named) {
-            arg.name = parser_take_name(p);
-            parser_take_operator(p);
-        } else if (parser_at(p, TOKEN_STAR)) {
-            Span star = parser_span(p, parser_take(p));
-            Diag *d = parser_slip(p, DIAG_SQL_HABIT, star, "`*` is no argument");
-            diag_fix(p->in.diags, d, "write count()");
-            continue;
-        }
-        arg.value = parse_handled(p);
-        push_arg(p, &args, arg);
-    }
-    parser_close(p, &list);
-    *count = (uint32_t)args.count;
-    return args.items;
-}
-
-// list = "[" [handled ("," handled)* [","]] "]"
-static void parse_elements(Parser *p, AstExpr *e) {
-    Args args = {0};
-    List list = parser_open(p);
-    while (parser_more(p, &list)) push_arg(p, &args, (AstArg){.value = parse_handled(p)});
-    parser_close(p, &list);
-    e->args = args.items;
-    e->arg_count = (uint32_t)args.count;
-}
-
-static AstExpr *parse_list(Parser *p) {
-    AstExpr *e = new_expr(p, AST_LIST, start_of(p));
-    parse_elements(p, e);
-    return done(p, e);
-}
-
-AstExpr *parse_table(Parser *p) { return parse_list(p); }
-
-// member = NAME ":" handled | "..." handled
-static AstArg parse_member(Parser *p) {
-    AstArg arg = {.spread = parser_skip(p, TOKEN_SPREAD)};
-    if (arg.spread) arg.value = parse_handled(p);
-    if (arg.spread) return arg;
-    if (parser_at(p, TOKEN_STRING) && parser_ahead(p, 1, TOKEN_COLON)) {
-        Token key = parser_take(p);
-        arg.name = (Name){lex_string(&p->in, key), parser_span(p, key)};
-        Diag *d = parser_slip(p, DIAG_EXPECTED_NAME, arg.name.span, "a field name is no string");
-        diag_fix(p->in.diags, d, "write %.*s without quotes", TEXT_ARG(arg.name.text));
-    } else {
-        arg.name = parser_expect_name(p, "a field name");
-    }
-    if (!p->panic && parser_at(p, TOKEN_ASSIGN)) {
-        Span sign = parser_span(p, parser_take(p));
-        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, sign, "expected `:`, found `=`");
-        diag_fix(p->in.diags, d, "write `%.*s: VALUE`", TEXT_ARG(arg.name.text));
-    } else if (!p->panic) {
-        parser_expect(p, TOKEN_COLON, "the field name");
-    }
-    arg.value = parse_handled(p);
-    return arg;
-}
-
-// struct = "{" member ("," member)* [","] "}"
-static AstExpr *parse_struct(Parser *p) {
-    AstExpr *e = new_expr(p, AST_STRUCT, start_of(p));
-    Args args = {0};
-    List list = parser_open(p);
-    while (parser_more(p, &list)) push_arg(p, &args, parse_member(p));
-    parser_close(p, &list);
-    e->args = args.items;
-    e->arg_count = (uint32_t)args.count;
-    return done(p, e);
-}
-
-// arm = ("_" | expr) "=>" handled
-static AstArm parse_arm(Parser *p) {
-    AstArm arm = {0};
-    bool rest = parser_at_word(p, "_") && parser_ahead(p, 1, TOKEN_FAT_ARROW);
-    if (rest || parser_at_word(p, "else")) {
-        Token word = parser_take(p);
-        if (!rest) {
-            Diag *d = parser_slip(p, DIAG_CASE_FORM, parser_span(p, word),
-                                  "the last arm is written `_ =>`");
-            diag_fix(p->in.diags, d, "write `_` for everything else");
-        }
-    } else {
-        arm.condition = parse_expr(p);
-    }
-    if (!p->panic &&
-        (parser_at(p, TOKEN_ARROW) || parser_at(p, TOKEN_COLON) || parser_at_word(p, "then"))) {
-        Token sign = parser_take(p);
-        Diag *d =
-            parser_slip(p, DIAG_CASE_FORM, parser_span(p, sign), "an arm is written `C => A`");
-        diag_fix(p->in.diags, d, "write `=>`");
-        p->continues = true;
-    } else if (!p->panic) {
-        parser_expect(p, TOKEN_FAT_ARROW, "the condition of the arm");
-    }
-    arm.value = parse_handled(p);
-    return arm;
-}
-
-// `case x { 1 => .. }` and `case when c then ..` of other languages.
-static bool at_foreign_case(const Parser *p) {
-    if (!parser_at_word(p, "case") || !parser_ahead(p, 1, TOKEN_WORD)) return false;
-    return parser_ahead_word(p, 1, "when") || parser_ahead(p, 2, TOKEN_OPEN_BRACE);
-}
-
-// Says what is wrong with it; false where no arms follow.
-static bool take_foreign_case(Parser *p) {
-    static const char message[] = "an arm holds its whole condition";
-    Span word = start_of(p);
-    if (parser_at_word(p, "when")) {
-        Diag *d = parser_error(p, DIAG_CASE_FORM, word, message);
-        diag_fix(p->in.diags, d, "write case { CONDITION => VALUE, _ => VALUE }");
-        return false;
-    }
-    Text subject = parser_text(p, parser_take(p));
-    Diag *d = parser_slip(p, DIAG_CASE_FORM, word, message);
-    diag_fix(p->in.diags, d, "write case { %.*s == .. => VALUE, _ => VALUE }", TEXT_ARG(subject));
-    return true;
-}
-
-// case = "case" "{" arm ("," arm)* [","] "}"
-static AstExpr *parse_case(Parser *p) {
-    AstExpr *e = new_expr(p, AST_CASE, start_of(p));
-    parser_take(p);
-    if (!parser_at(p, TOKEN_OPEN_BRACE) && !take_foreign_case(p))
-        return new_expr(p, AST_ERROR, parser_since(p, e->span));
-    size_t count = 0, cap = 0;
-    List list = parser_open(p);
-    while (parser_more(p, &list)) {
-        Span start = start_of(p);
-        if (count > 0 && !e->arms[count - 1].condition) {
-            Diag *d = parser_slip(p, DIAG_CASE_FORM, start, "no arm can be reached after `_`");
-            diag_fix(p->in.diags, d, "move the arm in front of `_`");
-        }
-        AstArm arm = parse_arm(p);
-        arena_push(p->in.arena, e->arms, count, cap, arm);
-    }
-    parser_close(p, &list);
-    e->arm_count = (uint32_t)count;
-    if (count == 0 && !p->panic) {
-        Diag *d = parser_slip(p, DIAG_CASE_FORM, parser_since(p, e->span), "a `case` without arms");
-        diag_fix(p->in.diags, d, "write case { CONDITION => VALUE, _ => VALUE }");
-    }
-    return done(p, e);
-}
-
-// ---- literals ----------------------------------------------------------------------------------
-
-static AstExpr *parse_fstring(Parser *p) {
-    AstExpr *e = new_expr(p, AST_FSTRING, start_of(p));
-    parse_braces(p, e, parser_take(p), false);
-    return done(p, e);
-}
-
-AstExpr *parse_string(Parser *p, const char *what) {
-    AstExpr *e = new_expr(p, AST_STR, start_of(p));
-    if (!parser_at(p, TOKEN_STRING) && !parser_at(p, TOKEN_RAW_STRING)) {
-        Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, what);
-        diag_fix(p->in.diags, d, "write %s in double quotes", what);
-        e->kind = AST_ERROR;
-        return e;
-    }
-    Token token = parser_take(p);
-    e->raw = token.kind == TOKEN_RAW_STRING;
-    uint32_t errors = p->in.diags->errors;
-    e->text = lex_string(&p->in, token);
-    // What it should hold is not known then.
-    bool wrong = p->in.diags->errors != errors || parser_behind_broken_token(p);
-    if (wrong) e->kind = AST_ERROR;
-    return done(p, e);
-}
-
-// `3 days`, `8 MiB`: a unit stands right behind its number. A name before `:` or `=` is an item.
-static bool take_unit_apart(Parser *p, Token number) {
-    Text figure = parser_text(p, number), word = parser_text(p, parser_token(p, 0));
-    if (!parser_at(p, TOKEN_WORD) || parser_at_line_end(p)) return false;
-    if (parser_ahead(p, 1, TOKEN_COLON) || parser_ahead(p, 1, TOKEN_ASSIGN)) return false;
-    Text unit = lex_unit(word);
-    if (!unit.len || !lex_is_digit(figure.at[figure.len - 1])) return false;
-    Diag *d = parser_slip(p, DIAG_UNKNOWN_UNIT, parser_span(p, parser_take(p)),
-                          "a unit stands right after its number");
-    diag_fix(p->in.diags, d, "write `%.*s%.*s`", TEXT_ARG(figure), TEXT_ARG(unit));
-    return true;
-}
-
-static AstExpr *parse_number(Parser *p) {
-    AstExpr *e = new_expr(p, AST_INT, start_of(p));
-    Token number = parser_take(p);
-    lex_number(&p->in, number, e);
-    if (take_unit_apart(p, number)) e->kind = AST_ERROR;
-    return done(p, e);
-}
-
-// A word alone: null, true, false, or a name. Other languages spell these in capitals.
-static AstExpr *parse_word(Parser *p) {
-    static const char *const words[] = {"null", "true", "false"};
-    Token token = parser_token(p, 0);
-    for (size_t i = 0; i < countof(words); i++) {
-        bool foreign =
-            parser_word_is(p, token, words[i]) && !text_is(parser_text(p, token), words[i]);
-        bool none = i == 0 && text_is(parser_text(p, token), "None") && token.kind == TOKEN_WORD;
-        if (!parser_at_word(p, words[i]) && !foreign && !none) continue;
-        AstExpr *e = new_expr(p, i == 0 ? AST_NULL : AST_BOOL, start_of(p));
-        e->boolean = i == 1;
-        parser_take(p);
-        if (foreign || none) {
-            Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->span, "`%.*s` is written `%s`",
-                                  TEXT_ARG(parser_text(p, token)), words[i]);
-            diag_fix(p->in.diags, d, "write `%s`", words[i]);
-        }
-        return done(p, e);
-    }
-    AstExpr *e = new_expr(p, AST_NAME, start_of(p));
-    e->name = parser_take_name(p);
-    return done(p, e);
-}
-
-// ---- operands ----------------------------------------------------------------------------------
-
-static AstExpr *no_expression(Parser *p) {
-    Token token = parser_token(p, 0);
-    Diag *d = parser_unexpected(p, DIAG_EXPECTED_EXPRESSION, "an expression");
-    if (token.kind == TOKEN_DOT || token.kind == TOKEN_RANGE) {
-        diag_fix(p->in.diags, d, "write a digit in front of the point, as in 0.5");
-    } else if (token.kind == TOKEN_SLASHES && !parser_at_line_end(p)) {
-        diag_fix(p->in.diags, d, "begin a comment with `#`");
-    } else {
-        diag_fix(p->in.diags, d, "write a value here: a column, a literal or a call");
-    }
-    return new_expr(p, AST_ERROR, parser_span(p, token));
-}
-
-// "(" handled ")"
-static AstExpr *parse_parens(Parser *p) {
-    List list = parser_open(p);
-    AstExpr *e = parse_handled(p);
-    e->parens = true;
-    parser_close(p, &list);
-    return e;
-}
-
-// `if` and `not` bind looser than any operator and need parentheses as an operand.
-static AstExpr *parse_loose_operand(Parser *p) {
-    Text word = parser_text(p, parser_token(p, 0));
-    Diag *d = parser_slip(p, DIAG_EXPECTED_EXPRESSION, start_of(p),
-                          "`%.*s` needs parentheses as an operand", TEXT_ARG(word));
-    diag_fix(p->in.diags, d, "put parentheses around it: (%.*s ...)", TEXT_ARG(word));
-    return parse_expr(p);
-}
-
-// .5: a number without a digit in front of its point.
-static AstExpr *parse_bare_fraction(Parser *p) {
-    Span span = start_of(p);
-    parser_take(p);
-    span.end = parser_token(p, 0).end;
-    Text digits = parser_text(p, parser_token(p, 0));
-    bool range = span.start >= 2 && p->text.at[span.start - 1] == '.' &&
-                 p->text.at[span.start - 2] == '.';
-    if (range) {
-        span.start -= 2;
-        Diag *d = parser_slip(p, DIAG_BAD_NUMBER, span, "a range has two points");
-        diag_fix(p->in.diags, d, "write ..%.*s; both ends belong to it", TEXT_ARG(digits));
-        return parse_number(p);
-    }
-    Diag *d = parser_slip(p, DIAG_BAD_NUMBER, span, "`.%.*s` is not a well-formed number",
-                          TEXT_ARG(digits));
-    diag_fix(p->in.diags, d, "write 0.%.*s", TEXT_ARG(digits));
-    return parse_number(p);
-}
-
-// primary = literal | NAME | call | list | struct | case | "(" handled ")"
-// call = NAME arguments ["where" expr] [frame]
-//        (`where`: in the items of group, aggregate and window; a frame: of window)
-static AstExpr *parse_primary(Parser *p) {
-    bool loose = parser_at_word(p, "if") || parser_at_word(p, "not");
-    if (loose && parser_begins_operand(p, 1)) return parse_loose_operand(p);
-    if (parser_at(p, TOKEN_NUMBER)) return parse_number(p);
-    if (parser_at(p, TOKEN_STRING) || parser_at(p, TOKEN_RAW_STRING))
-        return parse_string(p, "a string");
-    if (parser_at(p, TOKEN_FSTRING)) return parse_fstring(p);
-    if (parser_at(p, TOKEN_DOT) && parser_ahead(p, 1, TOKEN_NUMBER)) return parse_bare_fraction(p);
-    if (parser_at(p, TOKEN_OPEN_PAREN)) return parse_parens(p);
-    if (parser_at(p, TOKEN_OPEN_SQUARE)) return parse_list(p);
-    if (parser_at(p, TOKEN_OPEN_BRACE)) return parse_struct(p);
-    if (parser_at_word(p, "case") && parser_ahead(p, 1, TOKEN_OPEN_BRACE)) return parse_case(p);
-    if (at_foreign_case(p)) return parse_case(p);
-    if (!parser_at_name(p)) return no_expression(p);
-    if (!parser_ahead(p, 1, TOKEN_OPEN_PAREN)) return parse_word(p);
-    AstExpr *e = new_expr(p, AST_CALL, start_of(p));
-    e->name = parser_take_name(p);
-    e->args = parse_arguments(p, &e->arg_count);
-    if (p->aggregates && !p->panic && parser_skip_word(p, "where")) e->where = parse_expr(p);
-    if (!p->panic) e->frame = parse_frame(p);
-    return done(p, e);
-}
-
-// x.f(y) of other languages.
-static void blame_method(Parser *p, const AstExpr *field) {
-    Diag *d = parser_slip(p, DIAG_METHOD_CALL, field->name.span,
-                          "functions are called with the value as an argument");
-    Text ours = foreign_function(p->in.arena, field->name.text);
-    if (ours.len) diag_fix(p->in.diags, d, "%.*s", TEXT_ARG(ours));
-    else diag_fix(p->in.diags, d, "write %.*s(x)", TEXT_ARG(field->name.text));
-}
-
-// postfix = primary ("." NAME | "[" handled "]")*
-static AstExpr *parse_postfix(Parser *p) {
-    Span start = start_of(p);
-    AstExpr *e = parse_primary(p);
-    while (!p->panic) {
-        bool field = parser_at(p, TOKEN_DOT);
-        if (!field && !parser_at(p, TOKEN_OPEN_SQUARE)) break;
-        AstExpr *outer = new_expr(p, field ? AST_FIELD : AST_INDEX, start);
-        outer->a = e;
-        if (field) {
-            parser_take_operator(p);
-            outer->name = parser_expect_name(p, "a field name");
-            bool call = parser_at(p, TOKEN_OPEN_PAREN) && !p->panic;
-            if (call) blame_method(p, outer);
-            if (call) parse_arguments(p, &outer->arg_count);
-            outer->arg_count = 0;
-            if (call) outer->kind = AST_ERROR;  // Whatever it should give.
-        } else {
-            List list = parser_open(p);
-            outer->b = parse_handled(p);
-            parser_close(p, &list);
-        }
-        e = done(p, outer);
-    }
-    return e;
-}
-
-// unary = "-" unary | postfix
-static AstExpr *parse_unary(Parser *p) {
-    if (!parser_enter(p)) return new_expr(p, AST_ERROR, start_of(p));
-    AstExpr *e;
-    if (parser_at(p, TOKEN_MINUS)) {
-        e = new_expr(p, AST_UNARY, start_of(p));
-        e->op = AST_OP_NEG;
-        e->op_span = start_of(p);
-        parser_take_operator(p);
-        e->a = parse_unary(p);
-        e = done(p, e);
-    } else if (parser_at(p, TOKEN_PLUS)) {
-        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, start_of(p),
-                              "a number has no `+` in front of it");
-        diag_fix(p->in.diags, d, "leave out the `+`");
-        parser_take_operator(p);
-        e = parse_unary(p);
-    } else {
-        e = parse_postfix(p);
-    }
-    parser_leave(p);
-    return e;
-}
 
 // ---- binary operators --------------------------------------------------------------------------
 
@@ -449,22 +38,22 @@ static bool at_tighter(const Parser *p) {
 }
 
 static AstExpr *parse_reject(Parser *p) {
-    AstExpr *e = new_expr(p, AST_REJECT, start_of(p));
+    AstExpr *e = parser_node(p, AST_REJECT, parser_here(p));
     parser_take(p);
     if (at_tighter(p)) {
-        Diag *d = parser_error(p, DIAG_HANDLER_PLACE, start_of(p), "`reject` is no value");
+        Diag *d = parser_error(p, DIAG_HANDLER_PLACE, parser_here(p), "`reject` is no value");
         diag_label(p->in.diags, d, e->span, "it covers all that `??` does");
         diag_fix(p->in.diags, d, "put the part before into parentheses: (x ?? reject) + y");
     }
-    return done(p, e);
+    return parser_done(p, e);
 }
 
 // Takes the operator and the operand on its right, which `level` parses.
 static AstExpr *parse_right(Parser *p, AstExpr *left, const Infix *infix,
                             AstExpr *(*level)(Parser *)) {
-    AstExpr *e = new_expr(p, AST_BINARY, left->span);
+    AstExpr *e = parser_node(p, AST_BINARY, left->span);
     e->op = infix->op;
-    e->op_span = start_of(p);
+    e->op_span = parser_here(p);
     e->a = left;
     if (infix->instead) {
         Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
@@ -474,7 +63,7 @@ static AstExpr *parse_right(Parser *p, AstExpr *left, const Infix *infix,
     }
     parser_take_operator(p);
     e->b = infix->kind == TOKEN_COALESCE && at_reject(p) ? parse_reject(p) : level(p);
-    return done(p, e);
+    return parser_done(p, e);
 }
 
 typedef struct Level {
@@ -485,7 +74,7 @@ typedef struct Level {
 
 // tighter (operator tighter)*
 static AstExpr *parse_level(Parser *p, Level level) {
-    Span start = start_of(p);
+    Span start = parser_here(p);
     AstExpr *e = level.tighter(p);
     for (const Infix *infix; !p->panic && (infix = find_infix(p, level.table, level.count));) {
         e = parse_right(p, e, infix, level.tighter);
@@ -526,8 +115,8 @@ static bool at_sql_list(const Parser *p) {
 
 // "in" ("[" elements "]" | operand ".." operand)
 static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
-    AstExpr *e = new_expr(p, AST_IN, start);
-    e->op_span = start_of(p);
+    AstExpr *e = parser_node(p, AST_IN, start);
+    e->op_span = parser_here(p);
     e->a = left;
     if (!parser_at_word(p, "in")) {
         Diag *d =
@@ -535,15 +124,15 @@ static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
         diag_fix(p->in.diags, d, "write `in`");
     }
     parser_take_operator(p);
-    Span low = start_of(p);
+    Span low = parser_here(p);
     bool sql = at_sql_list(p);
     if (sql || parser_at(p, TOKEN_OPEN_SQUARE)) {
         parse_elements(p, e);
-        if (!sql || p->panic) return done(p, e);
+        if (!sql || p->panic) return parser_done(p, e);
         Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_since(p, low),
                               "a list stands in square brackets");
         diag_fix(p->in.diags, d, "write `in [..]`");
-        return done(p, e);
+        return parser_done(p, e);
     }
     e->b = parse_operand(p);
     if (!p->panic && !parser_at(p, TOKEN_RANGE)) {
@@ -557,8 +146,8 @@ static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
         e->c = parse_operand(p);
     }
     // Half a range has no meaning for those who walk the tree.
-    if (!e->c) return new_expr(p, AST_ERROR, parser_since(p, e->span));
-    return done(p, e);
+    if (!e->c) return parser_node(p, AST_ERROR, parser_since(p, e->span));
+    return parser_done(p, e);
 }
 
 // SQL's `is null`, `like`, `between` and `not in` after an operand.
@@ -594,7 +183,7 @@ static const Infix *find_comparison(Parser *p) {
     static const Infix equals = {TOKEN_ASSIGN, AST_OP_EQ, nullptr};
     const Infix *infix = find_infix(p, comparisons, countof(comparisons));
     if (infix || !parser_at(p, TOKEN_ASSIGN)) return infix;
-    Span sign = start_of(p);
+    Span sign = parser_here(p);
     Diag *d = parser_slip(p, DIAG_EQUALS_COMPARES, sign, "`=` does not compare");
     diag_label(p->in.diags, d, sign, "gives a name to a value");
     diag_fix(p->in.diags, d, "write `==`");
@@ -603,7 +192,7 @@ static const Infix *find_comparison(Parser *p) {
 
 // comparison = operand [("==" | "!=" | "<" | "<=" | ">" | ">=") operand | in]
 static AstExpr *parse_comparison(Parser *p) {
-    Span start = start_of(p);
+    Span start = parser_here(p);
     AstExpr *e = parse_operand(p);
     if (p->panic || blame_sql_word(p)) return e;
     if (parser_at(p, TOKEN_WORD) && parser_word_is(p, parser_token(p, 0), "in")) {
@@ -616,12 +205,12 @@ static AstExpr *parse_comparison(Parser *p) {
     }
     const Infix *more = p->panic ? nullptr : find_infix(p, comparisons, countof(comparisons));
     if (!more) return e;
-    Span sign = start_of(p);
+    Span sign = parser_here(p);
     Diag *d = parser_slip(p, DIAG_CHAINED_COMPARISON, sign, "comparisons cannot be chained");
     diag_label(p->in.diags, d, sign, "the second comparison");
     diag_fix(p->in.diags, d, "write `x in a..b`, or two comparisons joined by `and`");
     e = parse_right(p, e, more, parse_operand);
-    return new_expr(p, AST_ERROR, e->span);
+    return parser_node(p, AST_ERROR, e->span);
 }
 
 // not = "not" not | comparison
@@ -630,10 +219,10 @@ AstExpr *parse_not(Parser *p) {
                    (parser_word_is(p, parser_token(p, 0), "not") && !parser_at_word(p, "not"));
     if (!foreign && !parser_at_word(p, "not")) return parse_comparison(p);
     if (!parser_begins_operand(p, 1) && !foreign) return parse_comparison(p);
-    if (!parser_enter(p)) return new_expr(p, AST_ERROR, start_of(p));
-    AstExpr *e = new_expr(p, AST_UNARY, start_of(p));
+    if (!parser_enter(p)) return parser_node(p, AST_ERROR, parser_here(p));
+    AstExpr *e = parser_node(p, AST_UNARY, parser_here(p));
     e->op = AST_OP_NOT;
-    e->op_span = start_of(p);
+    e->op_span = parser_here(p);
     if (foreign) {
         Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
                               "`%.*s` is an operator of another language",
@@ -643,7 +232,7 @@ AstExpr *parse_not(Parser *p) {
     parser_take_operator(p);
     e->a = parse_not(p);
     parser_leave(p);
-    return done(p, e);
+    return parser_done(p, e);
 }
 
 // Takes `word` as an operator, or what other languages write for it.
@@ -665,35 +254,35 @@ static bool take_logical(Parser *p, const char *word, TokenKind foreign, Span *s
 
 // conjunction = not ("and" not)*
 static AstExpr *parse_and(Parser *p) {
-    Span start = start_of(p), op_span;
+    Span start = parser_here(p), op_span;
     AstExpr *e = parse_not(p);
     while (!p->panic && take_logical(p, "and", TOKEN_FOREIGN_AND, &op_span)) {
-        AstExpr *both = new_expr(p, AST_BINARY, start);
+        AstExpr *both = parser_node(p, AST_BINARY, start);
         both->op = AST_OP_AND;
         both->op_span = op_span;
         both->a = e;
         both->b = parse_not(p);
-        e = done(p, both);
+        e = parser_done(p, both);
     }
     return e;
 }
 
 // disjunction = conjunction ("or" conjunction)*
 static AstExpr *parse_or(Parser *p) {
-    Span start = start_of(p), op_span;
+    Span start = parser_here(p), op_span;
     AstExpr *e = parse_and(p);
     while (!p->panic) {
         bool foreign = parser_at(p, TOKEN_FOREIGN_OR);
         if (!take_logical(p, "or", TOKEN_FOREIGN_OR, &op_span)) break;
-        AstExpr *either = new_expr(p, AST_BINARY, start);
+        AstExpr *either = parser_node(p, AST_BINARY, start);
         either->op = AST_OP_OR;
         either->op_span = op_span;
         either->a = e;
         either->b = parse_and(p);
-        e = done(p, either);
+        e = parser_done(p, either);
         AstExprKind left = either->a->kind;
         bool texts = left == AST_STR || left == AST_ERROR || either->b->kind == AST_STR;
-        if (foreign && texts) e = new_expr(p, AST_ERROR, e->span);  // SQL's `+`.
+        if (foreign && texts) e = parser_node(p, AST_ERROR, e->span);  // SQL's `+`.
     }
     return e;
 }
@@ -702,7 +291,7 @@ static AstExpr *parse_or(Parser *p) {
 
 // choice = "if" expr "then" expr "else" expr
 static AstExpr *parse_if(Parser *p) {
-    AstExpr *e = new_expr(p, AST_IF, start_of(p));
+    AstExpr *e = parser_node(p, AST_IF, parser_here(p));
     parser_take_operator(p);
     p->branches++;
     e->a = parse_expr(p);
@@ -721,24 +310,24 @@ static AstExpr *parse_if(Parser *p) {
     if (!p->panic) e->c = parse_expr(p);
     p->branches--;
     if (!p->panic && !p->branches && parser_at_word(p, "else")) {
-        Diag *d = parser_error(p, DIAG_HANDLER_IN_IF, start_of(p),
+        Diag *d = parser_error(p, DIAG_HANDLER_IN_IF, parser_here(p),
                                "a handler inside `if` needs parentheses");
-        diag_label(p->in.diags, d, start_of(p), "the `if` has its `else` already");
+        diag_label(p->in.diags, d, parser_here(p), "the `if` has its `else` already");
         diag_fix(p->in.diags, d, "write (VALUE else OTHER) for the part that may fail");
     }
     // Half an `if` has no meaning for those who walk the tree.
-    if (!e->b || !e->c) return new_expr(p, AST_ERROR, parser_since(p, e->span));
-    return done(p, e);
+    if (!e->b || !e->c) return parser_node(p, AST_ERROR, parser_since(p, e->span));
+    return parser_done(p, e);
 }
 
 // expr = choice | disjunction
 AstExpr *parse_expr(Parser *p) {
-    if (p->panic || !parser_enter(p)) return new_expr(p, AST_ERROR, parser_behind(p));
+    if (p->panic || !parser_enter(p)) return parser_node(p, AST_ERROR, parser_behind(p));
     bool choice = parser_at_word(p, "if") && parser_begins_operand(p, 1);
     AstExpr *e = choice ? parse_if(p) : parse_or(p);
     if (!p->panic && parser_at(p, TOKEN_QUESTION)) {
         bool field = parser_ahead(p, 1, TOKEN_DOT);
-        Diag *d = parser_error(p, DIAG_TERNARY, start_of(p), "`?` belongs to types");
+        Diag *d = parser_error(p, DIAG_TERNARY, parser_here(p), "`?` belongs to types");
         diag_fix(p->in.diags, d, "%s", field ? "write `a.b`: of an `a` that is null it is null"
             : "write if CONDITION then VALUE else VALUE; for null, x ?? VALUE");
     }
@@ -748,7 +337,7 @@ AstExpr *parse_expr(Parser *p) {
 
 // lambda = (NAME | "(" [NAME ("," NAME)* [","]] ")") "->" handled
 static AstExpr *parse_lambda(Parser *p) {
-    AstExpr *e = new_expr(p, AST_LAMBDA, start_of(p));
+    AstExpr *e = parser_node(p, AST_LAMBDA, parser_here(p));
     size_t count = 0, cap = 0;
     if (parser_at_foreign_lambda(p)) parser_take(p);
     bool list = parser_skip(p, TOKEN_OPEN_PAREN);
@@ -758,7 +347,7 @@ static AstExpr *parse_lambda(Parser *p) {
     }
     if (list) parser_take(p);
     e->param_count = (uint32_t)count;
-    e->op_span = start_of(p);
+    e->op_span = parser_here(p);
     if (!parser_at(p, TOKEN_ARROW)) {
         Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
                               "a lambda is written `x -> ..`, or `(x, y) -> ..`");
@@ -766,20 +355,20 @@ static AstExpr *parse_lambda(Parser *p) {
                  parser_at(p, TOKEN_COLON) ? ", and no word before the names" : "");
     }
     parser_take_operator(p);
-    if (!parser_enter(p)) return new_expr(p, AST_ERROR, e->span);
+    if (!parser_enter(p)) return parser_node(p, AST_ERROR, e->span);
     e->a = parse_handled(p);
     parser_leave(p);
-    return done(p, e);
+    return parser_done(p, e);
 }
 
 // handled = lambda | expr ["else" ("reject" | "fail" | expr)]
 AstExpr *parse_handled(Parser *p) {
     if (!p->panic && parser_at_lambda(p)) return parse_lambda(p);
-    Span start = start_of(p);
+    Span start = parser_here(p);
     AstExpr *value = parse_expr(p);
     if (p->panic || !parser_at_word(p, "else")) return value;
-    AstExpr *e = new_expr(p, AST_ELSE, start);
-    e->op_span = start_of(p);
+    AstExpr *e = parser_node(p, AST_ELSE, start);
+    e->op_span = parser_here(p);
     e->a = value;
     parser_take_operator(p);
     bool bare = !parser_ahead(p, 1, TOKEN_OPEN_PAREN) && !parser_ahead(p, 1, TOKEN_DOT);
@@ -792,9 +381,10 @@ AstExpr *parse_handled(Parser *p) {
         e->b = parse_expr(p);
     }
     if (!p->panic && parser_at_word(p, "else")) {
-        Diag *d = parser_error(p, DIAG_HANDLER_PLACE, start_of(p), "a second handler stands here");
+        Diag *d = parser_error(p, DIAG_HANDLER_PLACE, parser_here(p),
+                               "a second handler stands here");
         diag_label(p->in.diags, d, e->op_span, "the first one covers everything before it");
         diag_fix(p->in.diags, d, "put the first part into parentheses: (VALUE else OTHER)");
     }
-    return done(p, e);
+    return parser_done(p, e);
 }

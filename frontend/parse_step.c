@@ -1,109 +1,9 @@
 // Parses steps: one function for each form, and a table of the words they begin with.
 #include "frontend/foreign.h"
-#include "frontend/parser.h"
+#include "frontend/parse_items.h"
 #include "frontend/steps.h"
 
 #include <stdlib.h>
-
-// ---- items -------------------------------------------------------------------------------------
-
-typedef struct Items {
-    AstItem *items;
-    size_t   count, cap;
-} Items;
-
-static void push_item(Parser *p, Items *items, AstItem item) {
-    arena_push(p->in.arena, items->items, items->count, items->cap, item);
-}
-
-static AstExpr *name_expr(Parser *p, Name name) {
-    AstExpr *e = arena_new_of(p->in.arena, AstExpr);
-    e->kind = AST_NAME;
-    e->span = name.span;
-    e->name = name;
-    e->height = 1;
-    return e;
-}
-
-// `expression as name` of SQL.
-static void blame_as(Parser *p, AstItem *item) {
-    if (p->panic || item->name.text.len || !parser_at(p, TOKEN_WORD)) return;
-    if (!parser_word_is(p, parser_token(p, 0), "as") ||
-        !(parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_QUOTED)))
-        return;
-    Span as = parser_span(p, parser_take(p));
-    item->name = parser_take_name(p);
-    Diag *d = parser_slip(p, DIAG_ITEM_ORDER, as, "the new name stands in front of its value");
-    diag_fix(p->in.diags, d, "write `%.*s = ...`", TEXT_ARG(item->name.text));
-}
-
-// item = [NAME [":" type] "="] handled
-static AstItem parse_item(Parser *p) {
-    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
-    bool assigns = parser_ahead(p, 1, TOKEN_ASSIGN) || parser_ahead(p, 1, TOKEN_FOREIGN_ASSIGN);
-    if (parser_at_name(p) && (assigns || parser_ahead(p, 1, TOKEN_COLON))) {
-        item.name = parser_take_name(p);
-        if (parser_skip(p, TOKEN_COLON)) item.type = parse_type(p);
-        if (!p->panic && parser_at(p, TOKEN_FOREIGN_ASSIGN)) {
-            Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, parser_span(p, parser_take(p)),
-                                  "`:=` is an operator of another language");
-            diag_fix(p->in.diags, d, "write `=`");
-        } else if (!p->panic) {
-            parser_expect(p, TOKEN_ASSIGN, "the name of the item");
-        }
-    }
-    item.value = parse_handled(p);
-    blame_as(p, &item);
-    item.span = parser_since(p, item.span);
-    return item;
-}
-
-static Diag *blame_empty(Parser *p, const AstStep *step, const char *fix) {
-    TokenKind next = parser_token(p, 1).kind;
-    bool below = next == TOKEN_ASSIGN || next == TOKEN_COMMA;
-    Diag *d = parser_error(p, DIAG_NOTHING_LISTED, parser_behind(p), "`%.*s` lists nothing",
-                           TEXT_ARG(step->keyword.text));
-    diag_fix(p->in.diags, d, "%s", below ? "begin the list on the line of the step" : fix);
-    return d;
-}
-
-// An item that is no bare column must say what its result is called.
-static void want_name(Parser *p, const AstItem *item, bool bare_column_is_enough) {
-    bool column = item->value->kind == AST_NAME && bare_column_is_enough;
-    if (p->panic || item->name.text.len || column || item->value->kind == AST_ERROR) return;
-    if (parser_token(p, 0).kind == TOKEN_BAD) return;  // Perhaps the `=`.
-    Diag *d = parser_slip(p, DIAG_ITEM_NEEDS_NAME, item->span, "the item needs a name");
-    uint32_t len = item->span.end - item->span.start;
-    enum { SHOWN_MAX = 40 };
-    Text text = {p->text.at + item->span.start, len};
-    if (len <= SHOWN_MAX) diag_fix(p->in.diags, d, "write `NAME = %.*s`", TEXT_ARG(text));
-    else diag_fix(p->in.diags, d, "write `NAME = ` in front of it");
-    bool ends = parser_at(p, TOKEN_COMMA) || parser_at(p, TOKEN_PIPE) || parser_at_line_end(p) ||
-                parser_at(p, TOKEN_CLOSE_BRACE) || parser_at(p, TOKEN_CLOSE_PAREN);
-    if (!ends) parser_lose(p);  // `a b = 1`: a is no item.
-}
-
-// Items up to the end of the step, each with a name unless it is a bare column.
-static Items parse_items(Parser *p, AstStep *step, bool bare_column_is_enough) {
-    Items items = {0};
-    List list = parser_bare_list(p);
-    while (parser_more(p, &list)) {
-        AstItem item = parse_item(p);
-        want_name(p, &item, bare_column_is_enough);
-        push_item(p, &items, item);
-    }
-    if (!items.count && !p->panic) blame_empty(p, step, "name at least one column");
-    step->items = items.items;
-    step->item_count = (uint32_t)items.count;
-    return items;
-}
-
-static void one_item(Parser *p, AstStep *step, AstItem item) {
-    Items items = {0};
-    push_item(p, &items, item);
-    step->items = items.items;
-    step->item_count = 1;
-}
 
 // ---- columns -----------------------------------------------------------------------------------
 
@@ -130,7 +30,7 @@ static void parse_names(Parser *p, AstStep *step, const char *end) {
     List list = parser_bare_list(p);
     while (!(parser_at_word(p, end) && items.count) && parser_more(p, &list)) {
         Name name = parser_expect_name(p, "the name of a column");
-        push_item(p, &items, (AstItem){.value = name_expr(p, name), .span = name.span});
+        items_push(p, &items, (AstItem){.value = parser_column(p, name), .span = name.span});
     }
     step->items = items.items;
     step->item_count = (uint32_t)items.count;
@@ -139,7 +39,7 @@ static void parse_names(Parser *p, AstStep *step, const char *end) {
 // drop = "drop" names
 static void parse_drop(Parser *p, AstStep *step) {
     parse_names(p, step, "");
-    if (!step->item_count && !p->panic) blame_empty(p, step, "name the columns to drop");
+    if (!step->item_count && !p->panic) items_blame_none(p, step, "name the columns to drop");
 }
 
 // A word of SQL that the step has no use for.
@@ -168,17 +68,17 @@ static void parse_rename(Parser *p, AstStep *step) {
             diag_fix(p->in.diags, d, "write `%.*s = %.*s`", TEXT_ARG(second.text),
                      TEXT_ARG(first.text));
             item.name = second;
-            item.value = name_expr(p, first);
+            item.value = parser_column(p, first);
         } else {
             if (!p->panic) parser_expect(p, TOKEN_ASSIGN, "the new name");
             item.name = first;
             Name old = parser_expect_name(p, "the old name");
-            item.value = name_expr(p, old);
+            item.value = parser_column(p, old);
         }
         item.span = parser_since(p, item.span);
-        push_item(p, &items, item);
+        items_push(p, &items, item);
     }
-    if (!items.count && !p->panic) blame_empty(p, step, "write `new = old`");
+    if (!items.count && !p->panic) items_blame_none(p, step, "write `new = old`");
     step->items = items.items;
     step->item_count = (uint32_t)items.count;
 }
@@ -189,7 +89,7 @@ static void parse_explode(Parser *p, AstStep *step) {
     step->outer = parser_at_word(p, "outer") && named;
     if (step->outer) parser_take(p);
     Name name = parser_expect_name(p, "the name of a list column");
-    one_item(p, step, (AstItem){.value = name_expr(p, name), .span = name.span});
+    items_be_one(p, step, (AstItem){.value = parser_column(p, name), .span = name.span});
 }
 
 // ---- rows --------------------------------------------------------------------------------------
@@ -199,73 +99,7 @@ static void parse_one(Parser *p, AstStep *step) {
     AstItem item = {.span = parser_span(p, parser_token(p, 0))};
     item.value = parse_handled(p);
     item.span = parser_since(p, item.span);
-    one_item(p, step, item);
-}
-
-// `desc` or `asc` in front of a key. True: it is reported.
-static bool blame_early_direction(Parser *p) {
-    bool word = parser_at_word(p, "desc") || parser_at_word(p, "asc");
-    bool key = parser_ahead(p, 1, TOKEN_WORD) && !parser_token(p, 1).first;
-    if (!word || !key || parser_ahead_word(p, 1, "desc") || parser_ahead_word(p, 1, "asc") ||
-        parser_ahead_word(p, 1, "nulls"))
-        return false;
-    Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_token(p, 0)),
-                          "the direction stands behind the key");
-    diag_fix(p->in.diags, d, "write `KEY desc`; ascending is the default");
-    return true;
-}
-
-// key = expr ["desc"] ["nulls" "first"]       (of `top`: expr ["asc"] ["nulls" "first"])
-static AstItem parse_sort_key(Parser *p, bool down) {
-    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
-    if (parser_at(p, TOKEN_MINUS)) {
-        Diag *d =
-            parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "descending is a word");
-        diag_fix(p->in.diags, d, "write `desc` after the key");
-    }
-    if (blame_early_direction(p)) parser_take(p);
-    item.value = parse_handled(p);
-    bool up = down && !p->panic && parser_skip_word(p, "asc");
-    bool ascending = !up && !p->panic &&
-                     (parser_at_word(p, "asc") || parser_at_word(p, "ascending"));
-    if (ascending) {
-        Token word = parser_take(p);
-        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, word),
-                              "ascending is the order without a word");
-        diag_fix(p->in.diags, d, "leave out `%.*s`", TEXT_ARG(parser_text(p, word)));
-    }
-    bool spelled_out = !p->panic && parser_at_word(p, "descending");
-    if (spelled_out) {
-        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)),
-                              "the word is `desc`");
-        diag_fix(p->in.diags, d, "write `desc` after the key");
-    }
-    item.descending = spelled_out || (!p->panic && parser_skip_word(p, "desc")) || (down && !up);
-    bool nulls = !p->panic && parser_at_word(p, "nulls") && parser_ahead(p, 1, TOKEN_WORD);
-    if (nulls) {
-        parser_take(p);
-        Token where = parser_take(p);
-        item.nulls_first = parser_word_is(p, where, "first");
-        if (!item.nulls_first) {
-            Diag *d =
-                parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, where),
-                            "expected `first`, found `%.*s`", TEXT_ARG(parser_text(p, where)));
-            diag_fix(p->in.diags, d, "leave it out: nulls are last");
-        }
-    }
-    item.span = parser_since(p, item.span);
-    return item;
-}
-
-// key ("," key)*, up to a brace or the word `end`
-static Items parse_sort_keys(Parser *p, AstStep *step, const char *end) {
-    bool down = step->kind == AST_TOP;
-    Items items = {0};
-    List list = parser_bare_list(p);
-    while (!parser_at(p, TOKEN_OPEN_BRACE) && !parser_at_word(p, end) && parser_more(p, &list))
-        push_item(p, &items, parse_sort_key(p, down));
-    if (!items.count && !p->panic) blame_empty(p, step, "name the columns to sort by");
-    return items;
+    items_be_one(p, step, item);
 }
 
 // sort = "sort" key ("," key)*
@@ -310,7 +144,7 @@ static AstItem parse_seed(Parser *p) {
 }
 
 // shuffle = "shuffle" seed
-static void parse_shuffle(Parser *p, AstStep *step) { one_item(p, step, parse_seed(p)); }
+static void parse_shuffle(Parser *p, AstStep *step) { items_be_one(p, step, parse_seed(p)); }
 
 // sample = "sample" expr seed
 static void parse_sample(Parser *p, AstStep *step) {
@@ -318,8 +152,8 @@ static void parse_sample(Parser *p, AstStep *step) {
     AstItem share = {.span = parser_span(p, parser_token(p, 0))};
     share.value = parse_expr(p);
     share.span = parser_since(p, share.span);
-    push_item(p, &items, share);
-    push_item(p, &items, parse_seed(p));
+    items_push(p, &items, share);
+    items_push(p, &items, parse_seed(p));
     step->items = items.items;
     step->item_count = (uint32_t)items.count;
 }
@@ -354,7 +188,7 @@ static void parse_results(Parser *p, AstStep *step, AstItem (*parse)(Parser *p))
     Items aggs = {0};
     p->aggregates++;
     List list = parser_open(p);
-    while (parser_more(p, &list)) push_item(p, &aggs, parse(p));
+    while (parser_more(p, &list)) items_push(p, &aggs, parse(p));
     parser_close(p, &list);
     p->aggregates--;
     step->aggs = aggs.items;
@@ -369,7 +203,7 @@ static void parse_results(Parser *p, AstStep *step, AstItem (*parse)(Parser *p))
 
 static AstItem parse_result(Parser *p) {
     AstItem item = parse_item(p);
-    want_name(p, &item, false);
+    items_want_name(p, &item, false);
     return item;
 }
 
@@ -381,10 +215,10 @@ static void parse_keys(Parser *p, AstStep *step, const char *fix) {
     List list = parser_bare_list(p);
     while (!parser_at(p, TOKEN_OPEN_BRACE) && parser_more(p, &list)) {
         AstItem item = parse_item(p);
-        want_name(p, &item, true);
-        push_item(p, &keys, item);
+        items_want_name(p, &item, true);
+        items_push(p, &keys, item);
     }
-    if (!keys.count && !p->panic) blame_empty(p, step, fix);
+    if (!keys.count && !p->panic) items_blame_none(p, step, fix);
     step->items = keys.items;
     step->item_count = (uint32_t)keys.count;
 }
@@ -413,9 +247,9 @@ static void parse_partition(Parser *p, AstStep *step) {
         AstItem item = {.span = parser_span(p, parser_token(p, 0))};
         item.value = parse_handled(p);
         item.span = parser_since(p, item.span);
-        push_item(p, &keys, item);
+        items_push(p, &keys, item);
     }
-    if (!keys.count && !p->panic) blame_empty(p, step, "name the keys of the partitions");
+    if (!keys.count && !p->panic) items_blame_none(p, step, "name the keys of the partitions");
     step->items = keys.items;
     step->item_count = (uint32_t)keys.count;
 }
@@ -470,7 +304,7 @@ static AstItem parse_pivot_item(Parser *p) {
 static void parse_pivot(Parser *p, AstStep *step) {
     AstItem subject = {.span = parser_span(p, parser_token(p, 0))};
     if (parser_at(p, TOKEN_OPEN_BRACE)) {
-        blame_empty(p, step, "name the column whose values become columns");
+        items_blame_none(p, step, "name the column whose values become columns");
         return;
     }
     subject.value = parse_handled(p);
@@ -490,7 +324,7 @@ static bool parse_name_list(Parser *p, Items *items, const char *what) {
     List list = parser_open(p);
     while (parser_more(p, &list)) {
         Name name = parser_expect_name(p, "the name of a column");
-        push_item(p, items, (AstItem){.name = name, .value = name_expr(p, name),
+        items_push(p, items, (AstItem){.name = name, .value = parser_column(p, name),
                                       .span = name.span});
     }
     parser_close(p, &list);
@@ -522,138 +356,6 @@ static void parse_unpivot(Parser *p, AstStep *step) {
 
 // ---- two flows ---------------------------------------------------------------------------------
 
-typedef struct Keys {
-    Items     items;         // Columns of both sides.
-    AstExpr **left, **right;
-    size_t    left_count, left_cap, right_count, right_cap;
-    AstExpr **conditions;
-    size_t    condition_count, condition_cap;
-} Keys;
-
-static void parse_using(Parser *p) {
-    Diag *d = parser_unexpected(p, DIAG_JOIN_FORM, "`on` after the flow that is joined");
-    diag_fix(p->in.diags, d, "write `join FLOW on KEY` or `join FLOW on a == b`");
-}
-
-// Is it a truth by its form, as conditions are?
-static bool is_condition(const AstExpr *expr) {
-    static const bool yields[] = {
-        [AST_BOOL] = true, [AST_CALL] = true, [AST_FIELD] = true, [AST_IN] = true, [AST_IF] = true,
-        [AST_CASE] = true, [AST_ELSE] = true, [AST_INDEX] = true, [AST_ERROR] = true,
-    };
-    if (expr->kind == AST_UNARY) return expr->op == AST_OP_NOT;
-    if (expr->kind == AST_BINARY) return expr->op >= AST_OP_COALESCE;
-    return (size_t)expr->kind < countof(yields) && yields[expr->kind];
-}
-
-// asof = "asof" operand ("<" | "<=" | ">" | ">=") operand ["within" operand]
-static void parse_asof(Parser *p, AstStep *step) {
-    Span word = parser_span(p, parser_token(p, 0));
-    parser_take_operator(p);
-    AstExpr *value = parse_not(p);
-    bool compares = value->kind == AST_BINARY && value->op >= AST_OP_LT && value->op <= AST_OP_GE;
-    if (!p->panic && !compares && value->kind != AST_ERROR) {
-        Diag *d = parser_error(p, DIAG_JOIN_FORM, value->span, "`asof` says which row is nearest");
-        diag_fix(p->in.diags, d, "write `asof a >= b` for the last b up to a, `asof a <= b` for "
-                                 "the first b from a on");
-    }
-    if (!p->panic && parser_at_word(p, "within")) {
-        parser_take_operator(p);
-        step->within = parse_operand(p);
-    }
-    if (step->asof && !p->panic) {
-        Diag *d = parser_error(p, DIAG_JOIN_FORM, word, "a second `asof`");
-        diag_fix(p->in.diags, d, "leave one of them out, or make it a condition");
-    }
-    step->asof = value;
-    step->asof_span = parser_since(p, word);
-}
-
-static bool at_asof(const Parser *p) {
-    return parser_at_word(p, "asof") && parser_begins_operand(p, 1) &&
-           !parser_ahead(p, 1, TOKEN_MINUS);
-}
-
-// on = NAME | operand "==" operand | not | asof
-static void parse_key(Parser *p, AstStep *step, Keys *keys) {
-    if (at_asof(p)) {
-        parse_asof(p, step);
-        return;
-    }
-    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
-    AstExpr *value = item.value = parse_not(p);
-    if (value->kind == AST_BINARY && value->op == AST_OP_EQ) {
-        arena_push(p->in.arena, keys->left, keys->left_count, keys->left_cap, value->a);
-        arena_push(p->in.arena, keys->right, keys->right_count, keys->right_cap, value->b);
-        return;
-    }
-    if (is_condition(value)) {
-        arena_push(p->in.arena, keys->conditions, keys->condition_count, keys->condition_cap,
-                   value);
-        return;
-    }
-    if (!p->panic && value->kind != AST_NAME) {
-        Diag *d = parser_error(p, DIAG_JOIN_FORM, value->span,
-                               "neither a key nor a condition");
-        diag_fix(p->in.diags, d, "write a column of both sides, `a == b`, or a condition as a < b");
-    }
-    item.span = parser_since(p, item.span);
-    push_item(p, &keys->items, item);
-}
-
-static void parse_on_keys(Parser *p, AstStep *step) {
-    Keys keys = {0};
-    List list = parser_bare_list(p);
-    bool more = parser_more(p, &list);
-    if (!more && !p->panic) parse_using(p);
-    while (more) {
-        parse_key(p, step, &keys);
-        bool joined = !p->panic && parser_at_word(p, "and");
-        if (joined) parser_take_operator(p);
-        if (!p->panic && parser_at_word(p, "or")) {
-            Diag *d = parser_error(p, DIAG_JOIN_FORM, parser_span(p, parser_token(p, 0)),
-                                   "keys and conditions of a join hold all together");
-            diag_fix(p->in.diags, d, "put the alternatives into parentheses: (a < b or a < c)");
-        }
-        more = joined || parser_more(p, &list);
-    }
-    step->items = keys.items.items;
-    step->item_count = (uint32_t)keys.items.count;
-    step->on_left = keys.left;
-    step->on_right = keys.right;
-    step->on_count = (uint32_t)keys.left_count;
-    step->conditions = keys.conditions;
-    step->condition_count = (uint32_t)keys.condition_count;
-}
-
-// join = "join" ["left" | "right" | "full" | "semi" | "anti"] head "on" on (("," | "and") on)*
-static void parse_join(Parser *p, AstStep *step) {
-    static const struct { const char *word; JoinKind kind; const char *slip, *fix; } kinds[] = {
-        {"left", JOIN_LEFT, nullptr, nullptr}, {"right", JOIN_RIGHT, nullptr, nullptr},
-        {"full", JOIN_FULL, nullptr, nullptr}, {"semi", JOIN_SEMI, nullptr, nullptr},
-        {"anti", JOIN_ANTI, nullptr, nullptr},
-        {"inner", JOIN_INNER, "`join` alone is the inner join", "leave out `inner`"},
-        {"outer", JOIN_FULL, "the outer join of both sides is `full`", "write `join full`"},
-    };
-    for (size_t i = 0; i < countof(kinds); i++) {
-        if (!parser_at_word(p, kinds[i].word) || parser_ahead_word(p, 1, "on")) continue;
-        step->join = kinds[i].kind;
-        Token word = parser_take(p);
-        if (kinds[i].slip) {
-            Diag *d = parser_slip(p, DIAG_JOIN_FORM, parser_span(p, word), "%s", kinds[i].slip);
-            diag_fix(p->in.diags, d, "%s", kinds[i].fix);
-        }
-        break;
-    }
-    step->other = parse_flow_head(p);
-    if (p->panic) return;
-    if (!parser_at_word(p, "on")) {
-        parse_using(p);
-        return;
-    }
-    parser_take_operator(p);
-    parse_on_keys(p, step);
-}
 
 // union = "union" head;  zip = "zip" head
 static void parse_other(Parser *p, AstStep *step) { step->other = parse_flow_head(p); }

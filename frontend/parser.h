@@ -82,6 +82,15 @@ List parser_bare_list(Parser *p);        // Items up to the end of the step or s
 bool parser_more(Parser *p, List *list); // Is there another item? Takes the comma before it.
 void parser_close(Parser *p, List *list);
 
+// ---- nodes -------------------------------------------------------------------------------------
+
+Span     parser_here(const Parser *p);  // Where an expression begins, its parenthesis included.
+AstExpr *parser_node(Parser *p, AstExprKind kind, Span span);
+AstExpr *parser_column(Parser *p, Name name);
+// Closes a node whose parts are there: its span ends at the last token, and its height is counted,
+// because whoever walks the tree later does so by recursion. Too high a tree is an error.
+AstExpr *parser_done(Parser *p, AstExpr *e);
+
 // ---- mistakes ----------------------------------------------------------------------------------
 
 // Starts a diagnostic and sets panic. In panic already, what is returned is thrown away.
@@ -103,6 +112,7 @@ AstType *parse_type(Parser *p);
 AstExpr *parse_expr(Parser *p);           // Without a handler of its own.
 AstExpr *parse_handled(Parser *p);        // A whole item or argument.
 AstFrame *parse_frame(Parser *p);         // Null: none is written.
+AstExpr *parse_unary(Parser *p);          // What stands beside an operator.
 AstExpr *parse_operand(Parser *p);        // Up to `??`: a side of a comparison.
 AstExpr *parse_not(Parser *p);            // A side of `and`.
 AstExpr *parse_string(Parser *p, const char *what);
@@ -113,6 +123,7 @@ void     parse_braces(Parser *p, AstExpr *e, Token token, bool typed);
 // one like an f-string.
 void     parse_path(Parser *p, const AstArg *args, uint32_t count, bool typed);
 AstExpr *parse_table(Parser *p);          // "[" rows "]"
+void     parse_elements(Parser *p, AstExpr *e);        // Of a list in brackets, or of SQL's.
 AstFlow *parse_flow(Parser *p);
 AstFlow *parse_flow_head(Parser *p);
 void     parse_step(Parser *p, AstStep *step);
