@@ -199,6 +199,11 @@ static Skip skip_begin(const Feed *feed, int64_t begin) {
     return skip;
 }
 
+void feed_note_last(SourceFile *file, const char *text, int64_t len) {
+    while (len > 0 && strchr(" \t\r\n", text[len - 1])) len--;
+    if (len > 0) file->last = text[len - 1];
+}
+
 // Walks over the row at `begin`, which may go on beyond the window. *kept: how much of the window
 // it takes. Of a stream, what comes after it in the meantime goes after the window.
 static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
@@ -210,12 +215,14 @@ static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
                            feed->file->path);
     bool good = true;
     if (feed->sum) checksum_add(feed->sum, feed->buffer->ptr, *kept);
+    if (feed->stream) feed_note_last(feed->file, feed->buffer->ptr, *kept);
     while (block && !skip->done && good) {
         int64_t got = read_some(feed, block, SKIP_BYTES, feed->offset + begin + skip->bytes);
         if (got < 0) good = false;
         if (got <= 0) break;
         int64_t used = skip_some(skip, block, got);
         if (feed->sum) checksum_add(feed->sum, block, used);
+        if (feed->stream) feed_note_last(feed->file, block, used);
         if (feed->stream && used < got) good = keep_rest(feed, block + used, got - used);
     }
     free(block);

@@ -26,6 +26,9 @@ bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble);
 // Reads on until the window holds `want` bytes or the file ends.
 bool feed_to(Feed *feed, int64_t want);
 
+// The last byte of a stream so far that is no white space, for readers whose files have an end.
+void feed_note_last(SourceFile *file, const char *text, int64_t len);
+
 typedef enum FeedEnd { FEED_FOUND, FEED_UNSURE, FEED_TROUBLE } FeedEnd;
 
 // Fixes unit->end and unit->next: the rows from the row start `begin` that start before `target`

@@ -48,10 +48,24 @@ int64_t source_mark_bytes(SbStr front) {
 
 // ---- files ----------------------------------------------------------------------------------
 
+static void open_once(SourceFile *file) {
+    if (file->fd < 0)
+        file->fd = failpoint_fails("source-open") ? -1 : open(file->path, O_RDONLY | O_CLOEXEC);
+}
+
+static ssize_t read_once(const SourceFile *file, char *to, int64_t len, int64_t offset) {
+    return failpoint_fails("header-read") ? -1 : pread(file->fd, to, (size_t)len, offset);
+}
+
+ssize_t source_read_once(SourceFile *file, char *to, int64_t len, int64_t offset) {
+    open_once(file);
+    return file->fd < 0 ? -1 : read_once(file, to, len, offset);
+}
+
 ssize_t source_read(const SourceFile *file, char *to, int64_t len, int64_t offset) {
     Retry retry = {.path = file->path};
     ssize_t got;
-    do got = failpoint_fails("header-read") ? -1 : pread(file->fd, to, (size_t)len, offset);
+    do got = read_once(file, to, len, offset);
     while (got < 0 && retry_again(&retry));
     return got;
 }
@@ -201,7 +215,7 @@ void source_close(Source *source) {
 bool source_file_open(SourceFile *file, Trouble *trouble) {
     if (file->fd >= 0) return true;
     Retry retry = {.path = file->path};
-    do file->fd = failpoint_fails("source-open") ? -1 : open(file->path, O_RDONLY | O_CLOEXEC);
+    do open_once(file);
     while (file->fd < 0 && retry_again(&retry));
     if (file->fd >= 0) return true;
     return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", file->path,

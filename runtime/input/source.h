@@ -75,6 +75,8 @@ bool source_file_open(SourceFile *file, Trouble *trouble);
 void source_file_shut(SourceFile *file);
 // Reads from any place of a plain file that is open. How many bytes, or -1 and errno.
 ssize_t source_read(const SourceFile *file, char *to, int64_t len, int64_t offset);
+// As source_read, of a file that is opened if need be, with no second try and no wait.
+ssize_t source_read_once(SourceFile *file, char *to, int64_t len, int64_t offset);
 // Can all of it be read twice from the front: is it made of plain or compressed files?
 bool source_reads_again(const Source *source);
 // Is the file still what it was when the job began?

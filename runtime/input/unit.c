@@ -340,13 +340,8 @@ bool units_prepare_from(Units *units, Unit *unit, UnitBuffer *buffer, const Unit
 
 // ---- streams --------------------------------------------------------------------------------
 
-static void note_last(SourceFile *file, const char *text, int64_t len) {
-    while (len > 0 && strchr(" \t\r\n", text[len - 1])) len--;
-    if (len > 0) file->last = text[len - 1];
-}
-
 static void carry_pass(Units *units, int64_t bytes) {
-    note_last(&units->what.source->files[units->file], units->carry.ptr, bytes);
+    feed_note_last(&units->what.source->files[units->file], units->carry.ptr, bytes);
     units->carry_len -= bytes;
     units->carry_offset += bytes;
     if (units->sum) checksum_add(units->sum, units->carry.ptr, bytes);
@@ -468,8 +463,7 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     int64_t target = (feed.offset / bytes + 1) * bytes - feed.offset;
     if (feed_rows(&feed, unit, 0, target, true) == FEED_TROUBLE) return read_later(units, &feed);
     int64_t rest = unit->range_end >= 0 ? unit->range_end : unit->end;
-    note_last(file, buffer->ptr, rest);
-    if (unit->long_row.is) file->last = 0;  // Some of the row is not here.
+    if (unit->range_end < 0) feed_note_last(file, buffer->ptr, rest);
     units->stream_begun = true;
     unit->lines = units->carry_lines;
     unit->text = buffer->ptr;

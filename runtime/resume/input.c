@@ -61,13 +61,6 @@ void input_pairs(const SbJob *what, const Source *sources, Text *text) {
     }
 }
 
-// A worker had the text of the unit. What cannot be read now is not compared later.
-static bool read_front(SourceFile *file, char *to, int64_t len, int64_t offset) {
-    Trouble trouble;
-    trouble_clear(&trouble);
-    return source_file_open(file, &trouble) && source_read(file, to, len, offset) == len;
-}
-
 void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally) {
     int64_t len = unit->end - unit->begin;
     bool text = run->stage->input == SB_INPUT_TEXT && !run->setup.files->files[unit->file].stream;
@@ -76,8 +69,9 @@ void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally) {
     char bytes[BLOCK_BYTES];
     const char *front = unit->text ? unit->text + unit->begin : bytes;
     int64_t offset = unit->offset + unit->begin;
-    if (!unit->text && !read_front(&run->setup.files->files[unit->file], bytes, len, offset))
-        return;
+    // A worker had the text of the unit. What cannot be read now is not compared later.
+    SourceFile *file = &run->setup.files->files[unit->file];
+    if (!unit->text && source_read_once(file, bytes, len, offset) != len) return;
     tally->block = (InputBlock){.file = unit->file, .offset = offset, .len = len,
                                 .sum = checksum_of(front, len)};
 }

@@ -19,7 +19,7 @@
 #include "runtime/host.h"
 #include "runtime/report.h"
 
-enum { JOURNAL_VERSION = 13 };
+enum { JOURNAL_VERSION = 14 };
 enum { JOURNAL_ROOM = 1 << 20 };  // On the disk it grows in steps of so many bytes.
 
 typedef struct JournalRecord {

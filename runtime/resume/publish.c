@@ -31,6 +31,7 @@ static void pack_figures(const SbJob *what, const JobIo *io, const int64_t *coun
         pack_number(text, io->sinks[s].rows);
         pack_number(text, io->sinks[s].bytes);
         pack_number(text, io->sinks[s].files);
+        pack_number(text, io->sinks[s].to_stream);
     }
 }
 
@@ -197,6 +198,7 @@ static bool take_figures(const SbJob *what, JobIo *io, int64_t *counts, Unpack *
         sink->rows = unpack_number(from);
         sink->bytes = unpack_number(from);
         sink->files = unpack_number(from);
+        sink->to_stream = unpack_number(from) != 0;
     }
     return !from->bad;
 }

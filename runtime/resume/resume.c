@@ -180,6 +180,13 @@ bool resume_make(Job *job) {
     return true;
 }
 
+// Is some output standard output, a device or a pipe? As the record of what is published says.
+static bool has_stream(const Job *job) {
+    bool any = false;
+    for (uint32_t s = 0; s < job->ask.what->sink_count; s++) any |= job->io.sinks[s].to_stream;
+    return any;
+}
+
 bool resume_open(Job *job) {
     if (!job->ask.options.resume) return true;
     if (!resume_make(job) ||
@@ -190,7 +197,12 @@ bool resume_open(Job *job) {
     Resume *resume = job->resume;
     if (!resume->state.publish.ptr || resume->state.done) return true;
     resume_say(&job->log, "all rows were made by an earlier run: the outputs are published now");
-    return resume_finish(job);
+    if (!resume_finish(job)) return false;
+    if (has_stream(job))
+        trouble_set(&job->trouble, TROUBLE_STREAM_GIVEN,
+                    "the run that made all rows has written standard output: it is not written "
+                    "again");
+    return true;
 }
 
 static void make_tag(char tag[static DURABLE_TAG + 1]) {
@@ -228,7 +240,9 @@ bool resume_begin(Job *job, bool opened) {
     if (!resume->state.done)
         return state_write(&resume->state, &resume->journal, &job->trouble);
     if (!resume_check_outputs(job)) return false;
-    resume_say(&job->log, "the job is finished: nothing to do");
+    resume_say(&job->log, has_stream(job)
+        ? "the job is finished: nothing to do; an earlier run has written standard output"
+        : "the job is finished: nothing to do");
     return resume->finished = true;
 }
 

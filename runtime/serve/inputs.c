@@ -8,15 +8,29 @@ bool inputs_open(Serve *s, StageRun *run) {
                            fills_open_stage(s, run));
 }
 
-// Units of one file share its descriptor.
+// Units of one file share its descriptor. It is opened without the lock, for which the thread that
+// hears the job would have to wait: a disk may take its time, and the job would hold the worker for
+// lost.
 static bool hold_file(Serve *s, Served *task, Trouble *trouble) {
     if (task->file_open || task->run->stage->input != SB_INPUT_TEXT) return true;
     SourceFile *file = &task->run->setup.files->files[task->unit.file];
+    SourceFile own = {.path = file->path, .fd = -1};
     pthread_mutex_lock(&s->lock);
-    task->file_open = source_file_open(file, trouble);
-    file->units_open += task->file_open;
+    bool open = file->fd >= 0;
+    file->units_open += open;
     pthread_mutex_unlock(&s->lock);
-    return task->file_open;
+    if (!open && !source_file_open(&own, trouble)) return false;
+    if (!open) {
+        pthread_mutex_lock(&s->lock);
+        if (file->fd < 0) {
+            file->fd = own.fd;
+            own.fd = -1;
+        }
+        file->units_open++;
+        pthread_mutex_unlock(&s->lock);
+        source_file_shut(&own);
+    }
+    return task->file_open = true;
 }
 
 void inputs_let_go(Served *task) {
