@@ -11,4 +11,15 @@ Value    json_column(Emit *e, Frame *frame, uint32_t column);
 Value    json_raw(Emit *e, Frame *frame, uint32_t column);
 uint32_t json_number(const TextRow *row, uint32_t column);
 
+// As SinkFormat's functions.
+Text json_null(const SinkEmit *sink);
+Val  json_put_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
+Val  json_put_spelled(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
+// The members of a row, between its front and its end.
+Val  json_put_row(Emit *e, SinkEmit *sink, Val at, Text front, Text end);
+
+#define JSON_PUTS                                                                                 \
+    .widens = 6, .nested_room = "sb_json_size_max", .shares_fields = true,                        \
+    .null_word = json_null, .value = json_put_value, .spelled = json_put_spelled
+
 #endif

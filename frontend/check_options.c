@@ -9,7 +9,7 @@
 
 // What other programs call a format.
 static const char *const foreign_formats[][2] = {
-    {"json", "it is written as jsonl, an object a line"}, {"ndjson", "one object a line is jsonl"},
+    {"ndjson", "one object a line is jsonl"},
     {"lines", "use text: its column is `line`"},
     {"line", "use text: its column is `line`"},
     {"txt", "use text: its column is `line`"},

@@ -82,6 +82,9 @@ struct SbWriter {
     int64_t (*rows_within)(const SbSink *what, SbStr rows, int64_t room);
     // The end of the first `count` rows.
     int64_t (*rows_end)(const SbSink *what, SbStr rows, int64_t count);
+    // Bytes in front of each row that the first row of a part goes without.
+    int64_t between;
+    SbStr   footer;  // What a part ends with.
     // A header that is known when all rows of a part are. `finish` makes the header_bytes of a part
     // with `body` bytes of rows. The header is written last, before the part is synced, and counts
     // for the checksum. Such an output is a plain file or a folder of plain files. Null:

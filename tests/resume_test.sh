@@ -24,6 +24,8 @@ let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | where a % 3 == 0 | write csv("thirds/", bytes = 100KiB)
 rows | where a % 3 != 0 | write jsonl("deep/er/rest.jsonl.gz")
 rows | select b | write csv("names.csv")
+rows | write json("whole.json")
+rows | where a % 2 == 0 | write json("halves/", bytes = 100KiB)
 rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile arrays <<'END'
@@ -40,6 +42,7 @@ let keyed = rows | derive k = if starts_with(b, "name") then f"k{a % 6}" else "t
 keyed | write csv("by/{a % 3}/{k}.csv")
 keyed | where a % 2 == 0 | write jsonl("half={k}/", bytes = 4KiB)
 keyed | select a, k | write csv("{k}.csv.gz")
+keyed | select b, k | write json("array/{k}.json.zst")
 keyed | where a < 0 | write csv("none/{k}.csv")
 keyed | select p = a % 5, v = a | union (keyed | select p = a % 7, v = a) | write csv("u{p}/v.csv")
 rejects write jsonl("rejects.jsonl") limit 10%

@@ -41,6 +41,8 @@ typedef struct FormatReference {
     // The row, a column at a time, and its end. The status of `cell` fails the row.
     int32_t (*cell)(Job *job, const Op *op, uint32_t column, const Cell *cell, TextBuf *buf);
     const char *row_end;
+    const char *between;       // What stands between two rows of a part; null: nothing does.
+    const char *footer;        // What a part ends with; null: with its last row.
     // Does the spelling count as one of the type?
     bool (*spells)(Job *job, const SinkOp *sink, const Type *type, Text spelling);
     // May a part end at any line end of a row?

@@ -158,6 +158,8 @@ static void add_line(Job *job, const Node *node, Sink *sink, Text line) {
     size_t front = finishes(node->op) ? format_reference(node->op->sink.format)->finish_bytes : 0;
     bool full = part->lines && (int64_t)(part->text.len + front) >= sink->part_bytes;
     if (full && is_folder_path(sink->path)) part = part_new(job, node, sink, part->key);
+    const char *between = format_reference(node->op->sink.format)->between;
+    if (between && part->lines) text_buf_add(&part->text, text_of(between));
     text_buf_add(&part->text, line);
     part->lines++;
 }
@@ -384,6 +386,8 @@ static void publish(Job *job, Node *node) {
         if (folder && part->number == 0)
             clear_folder(job, text_format(job->arena, "%.*s%.*s", TEXT_ARG(sink->front),
                                           TEXT_ARG(part->key)));
+        const char *footer = format_reference(node->op->sink.format)->footer;
+        if (footer) text_buf_add(&part->text, text_of(footer));
         if (finishes(node->op)) finish_part(job, node->op, part);
         write_part(job, part);
         bytes += (int64_t)part->text.len;

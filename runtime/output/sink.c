@@ -395,6 +395,12 @@ static bool write_all(ExtentList *extents, Trouble *trouble) {
     return good;
 }
 
+static bool put_footer(Sink *sink, ExtentList *extents, Trouble *trouble) {
+    SbStr footer = sink->what->writer->footer;
+    __atomic_store_n(&sink->bytes, sink->bytes + footer.len, __ATOMIC_RELAXED);
+    return footer.len == 0 || put(sink, footer.ptr, footer.len, extents, trouble);
+}
+
 // Text that waits for compression becomes a member. An output without any has an empty one.
 static bool end_chunk(Sink *sink, Trouble *trouble) {
     bool any = sink->chunk_len > 0 || sink->offset == 0;
@@ -405,8 +411,8 @@ static bool end_chunk(Sink *sink, Trouble *trouble) {
 // ones some are written here, so that few are open at once.
 static bool end_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     enum { OPEN_MAX = 8 };
-    return end_chunk(sink, trouble) && seal_part(sink, extents, trouble) &&
-           fill_part(sink, trouble) &&
+    return put_footer(sink, extents, trouble) && end_chunk(sink, trouble) &&
+           seal_part(sink, extents, trouble) && fill_part(sink, trouble) &&
            (extents->count < OPEN_MAX || write_all(extents, trouble));
 }
 
@@ -438,6 +444,10 @@ bool sink_take(Sink *sink, SinkRows rows, ExtentList *extents, Trouble *trouble)
         bool full = sink->offset >= sink->part_bytes && sink->part_has_rows;
         bool other = sink->front && !(part && has_key(part, rows.key));
         if ((full || other) && !next_part(sink, rows.key, extents, trouble)) return false;
+        if (!sink->part_has_rows) {
+            bytes += sink->what->writer->between;
+            len -= sink->what->writer->between;
+        }
         int64_t room = sink->offset < sink->part_bytes ? sink->part_bytes - sink->offset : 1;
         int64_t some = room >= len ? len : row_end(sink, (SbStr){bytes, len}, room);
         if (!fits_apart(sink, (SbStr){bytes, some}, trouble) ||
@@ -460,7 +470,8 @@ bool sink_finish(Sink *sink, Trouble *trouble) {
     if (good && sink->what->apart && !none && !sink->part_has_rows)
         good = not_one_row(sink, "no row", trouble);
     good = good && (sink->bytes > 0 || none || begin_part(sink, &rest, trouble));
-    if (good && sink->to_stream) good = end_chunk(sink, trouble);
+    if (good && sink->to_stream)
+        good = put_footer(sink, &rest, trouble) && end_chunk(sink, trouble);
     else if (good && !none) good = end_part(sink, &rest, trouble);
     good = good && write_all(&rest, trouble);
     free(rest.items);

@@ -227,6 +227,8 @@ class Maker:
                 target = [f"\"{self.name('out')}/\"", "bytes = 1B", "stacked = false"]
                 return (f"select {named(column)} | limit 20 | write npy(", target, ")")
             return (f"select {named(column)} | write npy(", self.target(flow, ".npy", packs=False), ")")
+        if roll < 0.2:
+            return ("write json(", self.target(flow, ".json"), ")")
         if roll < 0.4:
             return self.appended(("write jsonl(", self.target(flow, ".jsonl"), ")"), "", ("{}\n", "{\"a\":1}\n"))
         dialect = tables.Dialect(self.random, False)

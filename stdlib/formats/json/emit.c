@@ -12,4 +12,13 @@ static const TextFormat read_json = {json_open,   index_values, text_begin_line,
                                      judge_value, json_column,  json_raw,
                                      nullptr,     json_number};
 
-const FormatEmit format_emit_json = {&read_json, nullptr};
+static Text array_front(Emit *, const SinkOp *) { return TEXT("["); }
+
+// The comma of the first row of a file is left out (SbWriter.between).
+static Val put_element(Emit *e, SinkEmit *sink, Val at) {
+    return json_put_row(e, sink, at, TEXT(",\n{"), TEXT("}"));
+}
+
+static const SinkFormat write_json = {JSON_PUTS, .header = array_front, .row = put_element};
+
+const FormatEmit format_emit_json = {&read_json, &write_json};

@@ -154,5 +154,22 @@ static Text json_raw(const FileRows *rows, uint32_t column) {
     return (Text){0};
 }
 
-const FormatReference format_reference_json = {.open = json_open, .next = json_row,
-                                               .column = json_column, .raw = json_raw};
+static void array_front(TextBuf *buf, const Op *op) {
+    (void)op;
+    text_buf_char(buf, '[');
+}
+
+static int32_t array_cell(Job *job, const Op *op, uint32_t c, const Cell *cell, TextBuf *buf) {
+    if (c == 0) text_buf_char(buf, '\n');
+    return format_reference(FORMAT_JSONL)->cell(job, op, c, cell, buf);
+}
+
+static bool array_spells(Job *job, const SinkOp *sink, const Type *type, Text text) {
+    return format_reference(FORMAT_JSONL)->spells(job, sink, type, text);
+}
+
+const FormatReference format_reference_json = {
+    .open = json_open, .next = json_row, .column = json_column, .raw = json_raw,
+    .extension = "json", .header = array_front, .cell = array_cell, .row_end = "}",
+    .between = ",", .footer = "\n]\n", .spells = array_spells,
+};
