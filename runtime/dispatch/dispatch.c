@@ -166,6 +166,7 @@ static void release_breakers(Dispatch *d) {
         bits_put(&d->own->closing, i, false);
         d->own->closing_count--;
         tell_closing_breaker(&d->observers, breaker);
+        filters_close(d->own->job, breaker);  // Where it was never finished.
         if (d->own->breakers[breaker]) sb_breaker_close(d->own->breakers[breaker]);
         d->own->breakers[breaker] = nullptr;
         account_close(account_of(d, (BreakerId){i}));
