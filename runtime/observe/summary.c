@@ -74,6 +74,9 @@ static void count_step(const JobAsk *ask, const JobBreakers *breakers, const Sin
         counts[SB_MERGED] = judged + counts[SB_MADE] - kept;
     } else if (breaker && breaker->kind == SB_BREAK_JOIN) {
         counts[SB_MERGED] += on_of(what, all, info->from[1]) - breakers->unmatched_rows[number];
+        // A job that ends early may not have come to put them into the table.
+        int64_t most = counts[SB_IN] + counts[SB_MADE] - counts[SB_FILTERED] - counts[SB_REJECTED];
+        if (counts[SB_MERGED] > most) counts[SB_MERGED] = most;
     } else if (breaker && breaker->window && breaker->window->keeps) {
         counts[SB_FILTERED] = counts[SB_IN] - counts[SB_REJECTED] - breakers->kept[number];
     } else if (info->kind == STEP_ZIP) {
