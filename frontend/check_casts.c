@@ -32,7 +32,7 @@ static const Type *decimal_target(Checker *checker, const AstExpr *call) {
 }
 
 // Is there a conversion from one type to the other at all?
-static bool casts(const Type *from, const Type *to) {
+bool casts(const Type *from, const Type *to) {
     bool from_number = type_is_numeric(from) || from->kind == TYPE_BOOL ||
                        (from->kind == TYPE_DURATION && type_is_integer(to));
     switch (to->kind) {

@@ -4,6 +4,8 @@
 // first, and as any number type that holds them when nothing fits otherwise.
 #include "frontend/checker.h"
 
+#include <string.h>
+
 void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args) {
     *args = (Arguments){.call = call};
     for (uint32_t i = 0; i < call->arg_count; i++) {
@@ -163,6 +165,56 @@ static void wrong_argument(Checker *checker, const Arguments *args, const Decl *
     } else report_fix(checker, diag, "pass %.*s", TEXT_ARG(want));
 }
 
+// A form for f32 beside that for f64: messages speak of the latter.
+static bool is_narrow(const Decl *decl) {
+    const Type *type = decl->param_count ? decl->params[0].type : nullptr;
+    return type && type_base(type)->kind == TYPE_F32 && !decl->aggregate;
+}
+
+// The type that argument `i` would have to be cast to for the form to fit; null: there is none.
+static const Type *cast_that_fits(Checker *checker, const Arguments *args, const Decl *decl,
+                                  uint32_t *i) {
+    Fit fit = {.decl = decl, .fitting = FITS_LOOSELY};
+    if (decl->param_count != args->count || fits(checker, &fit, args, i)) return nullptr;
+    const DeclParam *param = &decl->params[*i];
+    const Type *to = param->any_unit ? kind_type(checker, TYPE_TIMESTAMP) : param->type;
+    const Type *from = type_base(args->values[*i].type);
+    if (param->kind != DECL_VALUE || !to || type_is_nested(type_base(to))) return nullptr;
+    if (is_null(from) || !casts(from, type_base(to))) return nullptr;
+    Arguments other = *args;
+    other.values[*i].type = type_base(to);
+    other.flexible[*i] = false;
+    uint32_t wrong;
+    Fit again = {.decl = decl, .fitting = FITS_LOOSELY};
+    return fits(checker, &again, &other, &wrong) ? type_base(to) : nullptr;
+}
+
+// The call with one argument cast, by the first form that fits then. False: no form does.
+static bool propose_cast(Checker *checker, Diag *diag, const Arguments *args,
+                         const Decl *const *decls, size_t count) {
+    enum { SHOWN_MAX = 60 };
+    const Text call = source_text(checker, args->call->span);
+    for (size_t d = 0; d < count; d++) {
+        uint32_t i = 0;
+        const Type *to = is_narrow(decls[d]) ? nullptr
+                                             : cast_that_fits(checker, args, decls[d], &i);
+        if (!to) continue;
+        const Span span = args->exprs[i]->span;
+        const Text text = source_text(checker, span);
+        const uint32_t at = span.start - args->call->span.start;
+        const Text rest = {call.at + at + text.len, call.len - at - text.len};
+        bool brief = call.len <= SHOWN_MAX && !memchr(call.at, '\n', call.len);
+        if (brief)
+            report_fix(checker, diag, "convert an argument: %.*s%s(%.*s)%.*s", (int)at, call.at,
+                       type_kind_name(to->kind), TEXT_ARG(text), TEXT_ARG(rest));
+        else
+            report_fix(checker, diag, "convert argument %u: %s(...)", i + 1,
+                       type_kind_name(to->kind));
+        return true;
+    }
+    return false;
+}
+
 static void no_overload(Checker *checker, const Arguments *args, const Decl *const *decls,
                         size_t count) {
     TextBuf buf = {0};
@@ -174,13 +226,8 @@ static void no_overload(Checker *checker, const Arguments *args, const Decl *con
     report_label(checker, diag, args->call->span, "no form of it fits");
     for (size_t i = 0; i < count && i + 1 < NOTES_MAX; i++)
         report_note(checker, diag, "%.*s", TEXT_ARG(decls[i]->signature));
-    report_fix(checker, diag, "convert the arguments to one of these forms");
-}
-
-// A form for f32 beside that for f64: messages speak of the latter.
-static bool is_narrow(const Decl *decl) {
-    const Type *type = decl->param_count ? decl->params[0].type : nullptr;
-    return type && type_base(type)->kind == TYPE_F32 && !decl->aggregate;
+    if (!propose_cast(checker, diag, args, decls, count))
+        report_fix(checker, diag, "convert the arguments to one of these forms");
 }
 
 // The one declaration to blame: the only one with that many parameters.
