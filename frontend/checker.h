@@ -306,7 +306,8 @@ Value to_text(Checker *checker, Value value, Span span);  // As str, canonical.
 
 Value check_call(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
 bool  is_cast(Checker *checker, const AstExpr *call, const Type **type);
-bool  casts(const Type *from, const Type *to);  // Is there such a cast? Of types that are not nullable.
+// Is there such a cast? Of types that are not nullable.
+bool  casts(const Type *from, const Type *to);
 Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type *target);
 
 void  declare_fns(Checker *checker);
