@@ -2,20 +2,31 @@
 #include "codegen/reference/half.h"
 #include "codegen/reference/value.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 
-// The fewest digits that read back; printf rounds correctly, so of those of one length it gives
-// the closest.
+static bool reads_back(const char *text, double f, const Type *type) {
+    double back = type_is_half(type)        ? half_read(type, text)
+                  : type->kind == TYPE_F32 ? (double)strtof(text, nullptr)
+                                           : strtod(text, nullptr);
+    return back == f;
+}
+
+// The fewest digits that read back. printf rounds correctly, so of those of one length it gives the
+// closest. Of two that are as close it gives the even one. Below a power of two floats lie closer,
+// so that the one above may read back alone.
 static void shortest(double f, const Type *type, char out[40]) {
-    bool half = type_is_half(type);
-    bool single = type->kind == TYPE_F32;
-    for (int precision = 0; precision < 17; precision++) {
+    int mode = fegetround();
+    bool good = false;
+    for (int precision = 0; precision < 17 && !good; precision++) {
         snprintf(out, 40, "%.*e", precision, f);
-        double back = half     ? half_read(type, out)
-                      : single ? (double)strtof(out, nullptr)
-                               : strtod(out, nullptr);
-        if (back == f) return;
+        good = reads_back(out, f, type);
+        if (good) break;
+        fesetround(FE_UPWARD);
+        snprintf(out, 40, "%.*e", precision, f);
+        fesetround(mode);
+        good = reads_back(out, f, type);
     }
 }
 
