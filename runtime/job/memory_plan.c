@@ -297,12 +297,24 @@ static int64_t least_for_workers(const SbJob *what, uint32_t count, const Sketch
     return low;
 }
 
+// One plan says so where there is plenty, and the search for the least makes dozens: a process that
+// has all tasks would do with half of what a worker has.
+static bool is_plenty(const FlowParts *of, uint32_t threads, Sketch *sketch) {
+    const JobMachine *machine = of->machine;
+    const WorkerPlan *workers = &machine->workers;
+    int64_t whole = workers->memory / 2;
+    return workers->memory >= EACH_MIN && whole <= machine->memory_whole &&
+           make(of, threads, whole, partition_of(&of->ask->options, SPEED_LEAST), sketch) &&
+           sketch->need.total <= sketch->sizes.ledger && sketch->sizes.ledger <= workers->ledger;
+}
+
 // Is there enough for all workers of the job? The trouble says how much is, or how many have it.
 static bool enough_for_workers(Job *job, uint32_t threads, Sketch *sketch) {
     FlowParts of = flow_parts(job);
     uint32_t count = job->machine.workers.count, fit = count;
     int64_t total = job->machine.memory_total;
-    if (count == 0 || !find_least(&of, threads, SPEED_LEAST, sketch)) return true;
+    if (count == 0 || is_plenty(&of, threads, sketch)) return true;
+    if (!find_least(&of, threads, SPEED_LEAST, sketch)) return true;
     while (fit > 0 && !workers_fit(job->ask.what, fit, total, sketch)) fit--;
     if (fit == count) return true;
     trouble_set(&job->trouble, TROUBLE_MEMORY_LEAST,
