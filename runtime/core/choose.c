@@ -445,6 +445,26 @@ bool pick(Schedule *s, StageId *best) {
     return found;
 }
 
+bool pick_ahead(Schedule *s, NodeId id, StageId *best) {
+    const NodeState *node = &s->nodes[id.i];
+    bool found = false;
+    Rank first = {0};
+    if (!node_is_usable(node)) return false;
+    judge_nodes(s);
+    for (uint16_t w = 0; w < s->words; w++) {
+        uint64_t left = with_any(s, w) & node_runs(s, id)->words[w] & ~node->words[w].slots;
+        for (left &= ~s->blocked.words[w]; left; left &= left - 1) {
+            StageId stage = word_first(w, left);
+            if (!may_go_ahead(s, id, stage) || !may_begin(s, stage)) continue;
+            Rank rank = rank_of(s, stage, s->stages[stage.i].running);
+            if (!found || is_better(s, &rank, &first)) first = rank;
+            found = true;
+        }
+    }
+    if (found) *best = first.stage;
+    return found;
+}
+
 bool should_yield(Schedule *s, const Task *task) {
     if (!s->policy->yields) return false;
     const CoreStage *own = stage_of(s, task->stage);

@@ -48,6 +48,7 @@ void on_node_lost(Schedule *s, const Event *event) {
     if (!node->up) return;
     drain_over(s, node);
     node->up = false;
+    s->lossy |= s->started;
     node_lose(s, event->node);
     nodes_changed(s, event->node);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});

@@ -155,6 +155,7 @@ static void rerun_end(Schedule *s, TaskId id) {
 void on_output(Schedule *s, const Event *event) {
     Task *task = task_of(s, event->task);
     bool canceled = task->state == TASK_CANCELED;
+    step_note(s, task->stage, event->busy);
     if (!canceled && task->state != TASK_RUNNING) {
         break_off(s, "an output of a task that does not run");
         return;
@@ -180,7 +181,7 @@ void on_output(Schedule *s, const Event *event) {
 
 void task_end(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    if (task->state != TASK_PAUSED) slot_give(s, task->stage, task->node);
+    if (task->state != TASK_PAUSED) slot_give(s, task);
     for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) purse_give(s, task, r);
     ledger_give_bytes(&node_of(s, task->node)->ledger, task->granted);
     node_of(s, task->node)->ledger.over -= task->over;
@@ -197,7 +198,7 @@ void pause_task(Schedule *s, TaskId id) {
         task_cancel(s, id);
         return;
     }
-    slot_give(s, task->stage, task->node);
+    slot_give(s, task);
     go(s, &task->state, TASK_PAUSED);
     act(s, (Action){.kind = ACTION_PAUSE, .stage = task->stage, .node = task->node, .task = id});
     paused_push(s, task->item);
@@ -264,6 +265,7 @@ void on_done(Schedule *s, const Event *event) {
     Task *task = task_of(s, event->task);
     task->busy += event->busy;
     StageId stage = task->stage;
+    if (event->busy) step_note(s, stage, event->busy);
     if (task->state == TASK_RUNNING) {
         chain_return(s, task);
         finish_item(s, event->task);

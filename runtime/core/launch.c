@@ -124,6 +124,11 @@ static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
     return false;
 }
 
+static bool place_beyond(Schedule *s, Task *task, const Item *item, NodeId node) {
+    task->node = node;
+    return !needs_load(s, item, node) && take_all(s, task, item, false);
+}
+
 // ---- launches -----------------------------------------------------------------------------------
 
 static void root_list_add(Schedule *s, StageState *state, ItemId id) {
@@ -146,6 +151,7 @@ static void say_launch(Schedule *s, const Item *item, TaskId id) {
                      .part = item->part,
                      .of_unit = !item->part.i,
                      .again = item->again,
+                     .ahead = task->ahead,
                      .load = needs_load(s, item, task->node),
                      .item = task->item.i,
                      .outputs = outputs_before(item)};
@@ -158,14 +164,19 @@ static void say_launch(Schedule *s, const Item *item, TaskId id) {
     act(s, action);
 }
 
-static bool launch_item(Schedule *s, StageId stage, ItemId id) {
+// On the node `beyond` its slots; the first node: where there is a slot.
+static bool launch_item(Schedule *s, StageId stage, ItemId id, NodeId beyond) {
     Item *item = item_of(s, id);
     Task task = {.item = id, .stage = stage, .rerun = item->rerun, .started = s->now};
     if (s->task_count == s->task_max && !s->task_unused.i) return false;
-    if (!place_task(s, &task, item, is_first(s, item))) return false;
+    bool placed = beyond.i ? place_beyond(s, &task, item, beyond)
+                           : place_task(s, &task, item, is_first(s, item));
+    if (!placed) return false;
     go(s, &item->state, ITEM_TAKEN);
+    item->begun = true;
     item->task = task_new(s, task);
-    slot_take(s, stage, task.node);
+    if (beyond.i) slot_await(s, task_of(s, item->task));
+    else slot_take(s, stage, task.node);
     state_of(s, stage)->launched++;
     say_launch(s, item, item->task);
     part_waits(s, item, -1);
@@ -238,12 +249,12 @@ static void launched_unit(Schedule *s, StageId stage, ItemId id) {
     root_list_add(s, state_of(s, stage), id);
 }
 
-static bool launch_unit(Schedule *s, StageId stage) {
+static bool launch_unit(Schedule *s, StageId stage, NodeId beyond) {
     StageState *state = state_of(s, stage);
     ItemId id = item_new(s, (Item){.stage = stage,
                                    .name = {.root = stage, .unit = state->unit_next},
                                    .bytes = state->unit_bytes});
-    if (!launch_item(s, stage, id)) return item_free(s, id), false;
+    if (!launch_item(s, stage, id, beyond)) return item_free(s, id), false;
     launched_unit(s, stage, id);
     if (stage_of(s, stage)->serial) state->uncut = id;
     state->unit_next++;
@@ -280,7 +291,7 @@ static bool launch_piece(Schedule *s, StageId zip) {
     part_of(s, item_of(s, id)->part)->readers++;
     part_of(s, item_of(s, id)->side)->readers++;
     part_waits(s, item_of(s, id), 1);
-    if (!launch_item(s, zip, id)) {
+    if (!launch_item(s, zip, id, (NodeId){0})) {
         part_waits(s, item_of(s, id), -1);
         part_of(s, item_of(s, id)->part)->readers--;
         part_of(s, item_of(s, id)->side)->readers--;
@@ -294,7 +305,7 @@ static bool launch_piece(Schedule *s, StageId zip) {
     return true;
 }
 
-static bool launch_ready(Schedule *s, StageId stage, ItemId id) {
+static bool launch_ready(Schedule *s, StageId stage, ItemId id, NodeId beyond) {
     const Item *ready = item_of(s, id);
     if (ready->rerun && ready->again && !ready->children.i) {
         // What it was to make again is not wanted any more.
@@ -309,7 +320,7 @@ static bool launch_ready(Schedule *s, StageId stage, ItemId id) {
         return true;
     }
     bool root = state_of(s, stage)->ready.root.i == id.i;
-    if (!launch_item(s, stage, id)) return false;
+    if (!launch_item(s, stage, id, beyond)) return false;
     ready_remove(s, id);
     if (root && ready->part.i && !ready->rerun) coalesce(s, stage, id);
     return true;
@@ -326,13 +337,15 @@ static bool start_first(Schedule *s, StageId stage) {
         if (node_has_slot(s, task->node, stage)) return false;  // Memory is missing.
     }
     if (!sooner && !may_begin(s, stage)) return false;
-    if (ready.i) return launch_ready(s, stage, ready);
-    return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
+    NodeId none = {0};
+    if (ready.i) return launch_ready(s, stage, ready, none);
+    return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage)
+                                                 : launch_unit(s, stage, none);
 }
 
 bool start_work(Schedule *s, StageId stage, ItemId id) {
     if (item_of(s, id)->state == ITEM_TAKEN) return resume(s, stage, id);
-    return may_take(s, stage, id) && launch_ready(s, stage, id);
+    return may_take(s, stage, id) && launch_ready(s, stage, id, (NodeId){0});
 }
 
 // What stands first gets nothing: what has a reserve does not wait for it.
@@ -344,6 +357,26 @@ static bool start(Schedule *s, StageId stage) {
     for (uint32_t i = 0; i < favored.count && !started; i++)
         started = start_work(s, stage, favored.items[i]);
     return started;
+}
+
+// Of what never began before: what is run again may be what others wait for.
+static bool start_beyond(Schedule *s, StageId stage, NodeId node) {
+    ItemId ready = state_of(s, stage)->ready.root;
+    if (!ready.i) return launch_unit(s, stage, node);
+    const Item *item = item_of(s, ready);
+    bool fresh = item->part.i && !item->begun;
+    return fresh && !missing_part(s, item).i && launch_ready(s, stage, ready, node);
+}
+
+void launch_ahead(Schedule *s) {
+    if (s->node_count == 1 || s->reruns.i || !s->policy->yields) return;
+    for (uint32_t n = 1; n < s->node_count; n++) {
+        NodeId node = {(uint16_t)n};
+        StageId stage;
+        while (node_of(s, node)->ahead < plan_node(&s->plan, node)->ahead && !s->wrong &&
+               pick_ahead(s, node, &stage))
+            if (!start_beyond(s, stage, node)) break;
+    }
 }
 
 // ---- checks -------------------------------------------------------------------------------------

@@ -92,6 +92,7 @@ typedef struct CoreBreaker {
 typedef struct NodeKind {
     uint32_t count;
     uint32_t capacity[RESOURCES_MAX];  // Of one node.
+    uint32_t ahead;                    // Short tasks that one node may hold beyond its slots.
     int64_t memory;                    // Bytes that the ledger of one node may give.
 } NodeKind;
 
@@ -101,6 +102,7 @@ typedef struct CorePlan {
     uint8_t resource_count, node_kinds;
     int64_t stub_bytes;  // Bytes that the job keeps in memory of a partition on disk.
     int64_t stubs_free;  // Bytes of such stubs on a node that are not of the ledger's memory.
+    int64_t step_ahead;  // Nanoseconds up to its next output that a task beyond the slots may take.
     bool leads;   // The first node runs what is at home (Shape.home) and nothing else. The other
                   // nodes run the rest: there is one at least.
     bool shares;  // Nodes read each other's partitions where they lie, at no cost. A partition

@@ -259,7 +259,7 @@ void slots_judge_one(Schedule *s) {
 
 static void slots_changed(Schedule *s, StageId stage, NodeId node) {
     const StageState *state = state_of(s, stage);
-    set_put(&s->full, stage, state->running >= state->width);
+    set_put(&s->full, stage, stage_is_full(state));
     if (s->node_count == 1) slots_judge_one(s);
     touch(s, node);
 }
@@ -273,10 +273,32 @@ void slot_take(Schedule *s, StageId stage, NodeId node) {
     slots_changed(s, stage, node);
 }
 
-void slot_give(Schedule *s, StageId stage, NodeId node) {
-    for (uint8_t r = 0; r < s->plan.resource_count; r++)
-        node_of(s, node)->used[r] -= stage_of(s, stage)->demand[r];
-    state_of(s, stage)->running--;
+void slot_await(Schedule *s, Task *task) {
+    NodeState *node = node_of(s, task->node);
+    StageState *state = state_of(s, task->stage);
+    task->ahead = true;
+    s->aheads++;
+    node->ahead++, state->ahead++;
+    state->running++, s->running++;
+    spent_forget(s, node);
+}
+
+static void give_place(Schedule *s, Task *task) {
+    task->ahead = false;
+    node_of(s, task->node)->ahead--;
+    state_of(s, task->stage)->ahead--;
+}
+
+void slot_give(Schedule *s, Task *task) {
+    NodeState *node = node_of(s, task->node);
+    state_of(s, task->stage)->running--;
     s->running--;
-    slots_changed(s, stage, node);
+    if (task->ahead) {
+        give_place(s, task);
+        return;
+    }
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        node->used[r] -= stage_of(s, task->stage)->demand[r];
+    if (node->ahead) slots_pass_on(s, task->node);
+    slots_changed(s, task->stage, task->node);
 }

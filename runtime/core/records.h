@@ -49,6 +49,7 @@ typedef struct Item {
     uint8_t region;     // of that edge.
     bool rerun;         // Its place in the order is gone: its outputs were made before.
     bool again;         // Breakers have its rows.
+    bool begun;         // A task was launched for it.
     bool stale;         // Its partition was lost after a launch had taken it.
     PartId part, side;  // None: a unit. side: of a piece of a zip, the right partition.
     Name name;          // Of its partition, or of the unit.
@@ -75,6 +76,7 @@ typedef struct Task {
     bool rerun;          // Of its item.
     bool fills;          // What it needs is for a breaker.
     bool must;           // It cannot go on without.
+    bool ahead;          // It has no slot yet, and begins on its node when there is one (ahead.c).
     ItemId item, chain;  // item: none if it is canceled; chain: more of the launch, by `sibling`.
     PartId parts[2];     // That it reads.
     uint32_t outputs;    // Outputs of this item that it handed over.

@@ -42,6 +42,8 @@ static Sizes sizes_of(const CorePlan *plan) {
         sizes.tasks += 2 * plan_width(plan, &plan->stages[s]);
         if (plan->stages[s].output_count > fan) fan = plan->stages[s].output_count;
     }
+    for (uint8_t k = 0; k < plan->node_kinds; k++)
+        sizes.tasks += plan->nodes[k].count * plan->nodes[k].ahead;
     sizes.parts = parts_of(plan);
     sizes.items = sizes.parts * fan + 2 * sizes.tasks + 1;
     if (covered_of(plan)) sizes.items += PARTS_MAX;
@@ -141,7 +143,7 @@ void widths_judge(Schedule *s) {
         StageState *state = &s->stages[i];
         state->width = width_of(s, (StageId){i});
         if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
-        set_put(&s->full, (StageId){i}, state->running >= state->width);
+        set_put(&s->full, (StageId){i}, stage_is_full(state));
     }
 }
 
@@ -337,6 +339,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
         for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
         fill_slots(s);
     }
+    launch_ahead(s);
     launch_twins(s);
     spill_some(s, false);
     while (is_stuck(s)) {
@@ -364,7 +367,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
 
 StageFigures schedule_figures(const Schedule *s, StageId stage) {
     const StageState *state = &s->stages[stage.i];
-    return (StageFigures){.running = state->running,
+    return (StageFigures){.running = state->running - state->ahead,
                           .paused = state->paused_count,
                           .ready = state->ready_count,
                           .waiting_bytes = state->waiting_bytes,
@@ -405,6 +408,7 @@ const Ledger *schedule_ledger(const Schedule *s, NodeId node) { return &s->nodes
 uint32_t schedule_parts(const Schedule *s) { return s->parts_live; }
 uint16_t schedule_spools(const Schedule *s) { return s->shape.spool_count; }
 uint64_t schedule_twins(const Schedule *s) { return s->twins; }
+uint64_t schedule_ahead(const Schedule *s) { return s->aheads; }
 uint64_t schedule_spilled(const Schedule *s) { return s->spilled_bytes; }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -420,6 +424,7 @@ static const char *check_node(const Schedule *s, NodeId id, int64_t used) {
     if (held != node->ledger.breakers) return "what breakers hold does not add up";
     for (uint8_t r = 0; r < s->plan.resource_count; r++)
         if (node->used[r] > kind->capacity[r]) return "more slots are taken than there are";
+    if (node->ahead > kind->ahead) return "a node holds too many tasks beyond its slots";
     if (node->ledger.common_used - node->ledger.over > node->ledger.common)
         return "the ledger gave more than it has";
     return used == node->ledger.common_used ? nullptr : "the ledger does not add up";
@@ -444,7 +449,7 @@ static const char *check_stages(const Schedule *s) {
                     set_has(&s->paused, id) == (state->paused.count > 0) &&
                     state->ready.count == state->ready_count &&
                     state->paused.count == state->paused_count &&
-                    set_has(&s->full, id) == (state->running >= state->width);
+                    set_has(&s->full, id) == stage_is_full(state);
         if (s->node_count == 1)
             same &= set_has(&s->free, id) ==
                     node_fits(s, (NodeId){0}, &s->plan.stages[i], nullptr);

@@ -150,6 +150,7 @@ typedef struct Action {
     bool load;     // Its input is not in the memory of the node: it brings it first.
     bool again;
     bool denied;
+    bool ahead;    // Of a launch: it has no slot yet. Its node begins it when its slots allow.
     // Of a launch: the number of what it works on. Each attempt at that has the same one: a second
     // one beside a slow one, and those after a loss or a failure. Only `again` makes outputs anew
     // under another number. `outputs`: those that attempts before have handed over; UINT32_MAX:
@@ -223,6 +224,7 @@ int64_t schedule_minimum(const Schedule *schedule);   // As schedule_init says.
 uint32_t schedule_parts(const Schedule *schedule);    // Alive.
 uint16_t schedule_spools(const Schedule *schedule);   // Edges.
 uint64_t schedule_twins(const Schedule *schedule);    // Second attempts.
+uint64_t schedule_ahead(const Schedule *schedule);    // Launches beyond slots.
 uint64_t schedule_spilled(const Schedule *schedule);  // Bytes of partitions and breakers.
 
 // Checks what must hold between events; returns null, or what does not hold. Constant time, but for

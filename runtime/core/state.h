@@ -5,6 +5,7 @@
 //   spill.c      memory that is asked for         repair.c   nodes that are lost
 //   batch.c      several partitions for one launch
 //   drain.c      nodes that come, go and drain
+//   ahead.c      tasks beyond the slots of a node
 #ifndef SBC_RUNTIME_CORE_STATE_H
 #define SBC_RUNTIME_CORE_STATE_H
 
@@ -18,6 +19,9 @@ typedef struct StageState {
     ItemId oldest, newest;  // Of a root: units that have begun and not ended.
     TaskId first, last;     // Tasks in the order of launches.
     uint32_t running, paused_count, ready_count;
+    uint32_t ahead;             // Of those that run: tasks without a slot.
+    int64_t step;               // Nanoseconds that a task lately computed up to its next output,
+    uint32_t steps;             // or to its end; how many of them were seen.
     int64_t ready_rows;
     int64_t held;               // Since when a batch that is not full waits; 0: none does.
     double batches, batch_busy; // Batches that were begun, and the nanoseconds that they took.
@@ -48,6 +52,7 @@ typedef struct NodeWord {
 
 typedef struct NodeState {
     uint32_t used[RESOURCES_MAX];
+    uint32_t ahead;  // Tasks without a slot.
     NodeWord words[BITS_WORDS];
     bool up, dirty;
     int64_t memory;  // That it has now.
@@ -111,9 +116,10 @@ struct Schedule {
     StageSet exhausted;      // Roots all of whose units were launched.
     StageSet over;
     uint16_t over_count;
-    uint64_t spilled_bytes, twins;
+    uint64_t spilled_bytes, twins, aheads;
     uint64_t events;
     bool started, ended;
+    bool lossy;         // Since the start a node was lost, or was to leave.
     bool recheck;       // An item went without its stage being judged.
     bool hurries;       // Nothing runs: a batch waits for no more rows.
     const char *wrong;  // A transition that the table does not know, or what differs.
@@ -180,7 +186,14 @@ void slots_judge(Schedule *s, NodeId id);
 // The same, where there is one only.
 void slots_judge_one(Schedule *s);
 void slot_take(Schedule *s, StageId stage, NodeId node);
-void slot_give(Schedule *s, StageId stage, NodeId node);
+// The task has none, and waits on its node for one.
+void slot_await(Schedule *s, Task *task);
+// The slot, or the place of a task that waits for one.
+void slot_give(Schedule *s, Task *task);
+// Does the stage run as many tasks as it may?
+static inline bool stage_is_full(const StageState *state) {
+    return state->running - state->ahead >= state->width;
+}
 // Gives back the task's memory of that kind.
 void purse_give(Schedule *s, Task *task, Room room);
 static inline Room task_room(const Task *task, Room room) {
@@ -267,6 +280,8 @@ typedef struct Favored {
 Favored favored_work(Schedule *s, StageId stage);
 // The stage whose task is to run next. False: none could.
 bool pick(Schedule *s, StageId *best);
+// The same of stages for which the node has no slot, if it had one more. False: there is none.
+bool pick_ahead(Schedule *s, NodeId node, StageId *best);
 // Would better work run in the slot of this task?
 bool should_yield(Schedule *s, const Task *task);
 
@@ -288,6 +303,8 @@ void roots_start(Schedule *s);
 const char *check_idle(const Schedule *s);
 // The work, which favored_work named, begins or goes on. False: something is missing.
 bool start_work(Schedule *s, StageId stage, ItemId id);
+// Gives nodes short tasks beyond their slots.
+void launch_ahead(Schedule *s);
 // Starts second attempts of tasks that take far too long, where slots are free.
 void launch_twins(Schedule *s);
 // Starts all that can run.
@@ -296,6 +313,15 @@ void fill_slots(Schedule *s);
 void root_exhaust(Schedule *s, StageId root);
 // Has the root launched all units that it has and that are wanted?
 void root_judge(Schedule *s, StageId root);
+
+// ---- ahead.c ------------------------------------------------------------------------------------
+
+// A task has computed for so long up to an output, or to its end.
+void step_note(Schedule *s, StageId stage, int64_t busy);
+// May the stage have tasks beyond the slots of the node?
+bool may_go_ahead(const Schedule *s, NodeId node, StageId stage);
+// Slots of the node are free: tasks that wait for one have it now.
+void slots_pass_on(Schedule *s, NodeId node);
 
 // ---- finish.c -----------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ static bool finds_start(const Flow *flow, UnitsChain *start) {
     return noted || units_chain_get(&run->units, unit, start);
 }
 
-static_assert((int)ASK_TABLES_MAX == NEEDS_MAX);
+static_assert((int)ASK_TABLES_MAX == NEEDS_MAX && (int)WIRE_SLOTS_MAX == RESOURCES_MAX);
 
 // They are finished, and of the breakers that the stage needs only joins have one.
 static void add_tables(const Dispatch *d, const SbStage *stage, Ask *ask) {
@@ -45,6 +45,10 @@ static void fill_ask(const Dispatch *d, const Flow *flow, Ask *ask) {
                  .entries = {flow->unit.entries, flow->unit.right},
                  .asks_from = flow_text_room(flow),
                  .weight = flow->into->weight, .quota = flow->into->quota};
+    const CorePlan *plan = &d->plan->plan;
+    ask->slots.count = plan->resource_count;
+    memcpy(ask->slots.amounts, plan->stages[run->index].demand,
+           plan->resource_count * sizeof *ask->slots.amounts);
     add_tables(d, run->stage, ask);
     ask->starts = finds_start(flow, &ask->start);
     corrupt_ask(d, flow, ask);
@@ -87,9 +91,7 @@ void far_ask(Dispatch *d, Flow *flow) {
         return;
     }
     wire_put_ask(&text, flow->run->stage, &ask);
-    flow->far_thread = workers_take_thread(d->own->workers, flow->place);
-    tell_begin(&d->observers, flow->far_thread, WORK_TASK, flow->run->index);
-    if (flow->input) tell_from(&d->observers, flow->far_thread, 0, flow->input->from);
+    workers_show(d->own->workers, flow);
     flow->far_begun = flow->far_asked = true;
     d->own->far_count++;
     workers_say(d->own->workers, flow->place, WIRE_ASK, &text);
@@ -166,10 +168,9 @@ bool far_is_quick(const Dispatch *d, const Flow *flow) {
 
 // The worker has answered, or never will.
 static void end_ask(Dispatch *d, Flow *flow) {
+    workers_showed(d->own->workers, flow);
     flow->far_asked = false;
     d->own->far_count--;
-    tell_done(&d->observers, flow->far_thread);
-    workers_give_thread(d->own->workers, flow->place, flow->far_thread);
     far_rows_answered(d, flow);
 }
 
@@ -188,6 +189,7 @@ bool flow_hear(Dispatch *d, NodeId node, Unpack *from) {
     memcpy(flow->answer, from->at, (size_t)len);
     flow->answer_len = len;
     workers_hold(d->own->workers, node, true);
+    workers_heard(d->own->workers, flow);
     dispatch_queue(d, flow);
     return true;
 }

@@ -112,6 +112,8 @@ typedef struct Flow {
     bool         far_begun;  // The worker knows of the task.
     bool         far_asked;  // The worker has been asked for a partition, and has not answered.
     uint32_t     far_thread; // Who makes that, for those who watch threads.
+    bool         far_shown;  // They see it.
+    bool         far_unseen; // It is in the queue of those that its worker has no thread for yet.
     bool         fills;    // Of its unit or partition, the worker may hold rows in breakers.
     bool         filled;   // It holds some for sure: of a partition before.
     bool         crowded;  // It begins once there is room for its rows (far_rows.c).

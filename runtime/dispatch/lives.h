@@ -48,6 +48,7 @@ typedef struct Life {
     int64_t  born;        // When its process began.
     int64_t  pinged;
     uint64_t threads;     // A bit for each of its threads that has a task.
+    FlowQueue unseen;     // Tasks that it has been asked for beyond these.
     int64_t  pid;         // Of a place: the process on its machine; 0: none.
     int64_t  copies;      // Of a place: memory that copies for its tasks take, of all that it has
     int64_t  copies_room; // for them.

@@ -114,21 +114,42 @@ bool workers_own(Workers *w, NodeId node, const WireBlocks *blocks) {
 
 const ArenaSpace *workers_space(const Workers *w) { return &w->space; }
 
-uint32_t workers_take_thread(Workers *w, NodeId node) {
-    Life *life = &w->lives[node.i];
-    const WorkerPlan *plan = &w->job->machine.workers;
-    uint64_t idle = ~life->threads;
-    enum : uint32_t { BITS = 64 };
-    uint32_t thread = idle ? (uint32_t)__builtin_ctzll(idle) : BITS - 1;
-    if (thread >= plan->threads) thread = plan->threads - 1;
-    life->threads |= UINT64_C(1) << thread;
-    return w->job->machine.pool.parallel.threads + (node.i - 1u) * plan->threads + thread;
+static uint32_t first_thread(const Workers *w, NodeId node) {
+    return w->job->machine.pool.parallel.threads +
+           (node.i - 1u) * w->job->machine.workers.threads;
 }
 
-void workers_give_thread(Workers *w, NodeId node, uint32_t number) {
-    const WorkerPlan *plan = &w->job->machine.workers;
-    uint32_t first = w->job->machine.pool.parallel.threads + (node.i - 1u) * plan->threads;
-    w->lives[node.i].threads &= ~(UINT64_C(1) << (number - first));
+void workers_show(Workers *w, Flow *flow) {
+    Life *life = &w->lives[flow->place.i];
+    uint64_t idle = ~life->threads;
+    enum : uint32_t { BITS = 64 };
+    uint32_t thread = idle ? (uint32_t)__builtin_ctzll(idle) : BITS;
+    flow->far_shown = thread < w->job->machine.workers.threads;
+    flow->far_thread = first_thread(w, flow->place) + (flow->far_shown ? thread : 0);
+    flow->far_unseen = !flow->far_shown;
+    if (flow->far_unseen) {
+        flow_queue_push(&life->unseen, flow);
+        return;
+    }
+    life->threads |= UINT64_C(1) << thread;
+    tell_begin(&w->d->observers, flow->far_thread, WORK_TASK, flow->run->index);
+    if (flow->input) tell_from(&w->d->observers, flow->far_thread, 0, flow->input->from);
+}
+
+void workers_heard(Workers *w, Flow *flow) {
+    if (flow->far_unseen) flow_queue_remove(&w->lives[flow->place.i].unseen, flow);
+    flow->far_unseen = false;
+}
+
+void workers_showed(Workers *w, Flow *flow) {
+    Life *life = &w->lives[flow->place.i];
+    workers_heard(w, flow);
+    if (!flow->far_shown) return;
+    flow->far_shown = false;
+    tell_done(&w->d->observers, flow->far_thread);
+    life->threads &= ~(UINT64_C(1) << (flow->far_thread - first_thread(w, flow->place)));
+    Flow *next = flow_queue_pop(&life->unseen);
+    if (next) workers_show(w, next);
 }
 
 // ---- a life begins ------------------------------------------------------------------------------
@@ -159,6 +180,10 @@ void lives_welcome(Workers *w, NodeId node) {
     Welcome is = {.memory = plan->memory, .block_max = w->job->machine.memory.block_max,
                   .partition = w->job->ask.options.partition,
                   .threads = job_worker_threads(w->job, node.i)};
+    const CorePlan *core = &w->d->plan->plan;
+    is.slots.count = core->resource_count;
+    memcpy(is.slots.amounts, plan_node(core, node)->capacity,
+           core->resource_count * sizeof *is.slots.amounts);
     far_fills_welcome(w->d, node, &is);
     if (lives_is_place(w, node)) joins_welcome(w, node, &is);
     wire_put_welcome(&text, &is, w->job->ask.what, w->job->io.sources);

@@ -47,10 +47,13 @@ const ArenaSpace *workers_space(const Workers *workers);
 // A thread begins, or ends, to work at an answer of the worker: until it ends, the worker is not
 // lost.
 void workers_hold(Workers *workers, NodeId node, bool begins);
-// A number for what watches the threads of the job, of a thread of the worker that is idle, and
-// back.
-uint32_t workers_take_thread(Workers *workers, NodeId node);
-void workers_give_thread(Workers *workers, NodeId node, uint32_t thread);
+// A worker has been asked for a partition of the flow: what watches the threads of the job sees
+// that as work of one of its threads, once one is idle.
+void workers_show(Workers *workers, Flow *flow);
+// It has answered: a flow that nobody has seen until now will not be seen.
+void workers_heard(Workers *workers, Flow *flow);
+// The answer is taken, or will never come. What waits for its thread is seen there next.
+void workers_showed(Workers *workers, Flow *flow);
 // The worker has made a partition, and holds so many bytes of memory; it was made before, by
 // another attempt.
 void workers_made(Workers *workers, NodeId node, int64_t memory);

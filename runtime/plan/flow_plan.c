@@ -274,10 +274,19 @@ static NodeKind one_of_kind(const Maker *m, uint32_t worker) {
     return one;
 }
 
+// As many as it has threads, so that each finds one. A worker of another machine reads rows that go
+// there before: what waits for its turn would have copies.
+static uint32_t tasks_ahead(const CorePlan *plan, const NodeKind *one) {
+    enum : uint32_t { MOST = 64 };
+    uint32_t slots = 0;
+    for (uint8_t r = 0; r < plan->resource_count; r++) slots += one->capacity[r] / WHOLE;
+    return slots < MOST ? slots : MOST;
+}
+
 // Workers that are alike and stand side by side are nodes of one kind.
 static void add_worker(CorePlan *plan, const NodeKind *one) {
     NodeKind *last = &plan->nodes[plan->node_kinds - 1];
-    bool alike = plan->node_kinds > 1 &&
+    bool alike = plan->node_kinds > 1 && last->ahead == one->ahead &&
                  memcmp(last->capacity, one->capacity, sizeof one->capacity) == 0;
     if (alike) last->count++;
     else plan->nodes[plan->node_kinds++] = *one;
@@ -301,7 +310,9 @@ static void add_workers(Maker *m) {
     CorePlan *plan = &m->flow->plan;
     const FlowNumbers *numbers = m->numbers;
     if (numbers->workers == 0) return;
+    enum : int64_t { SHORT = 5'000'000 };
     plan->leads = plan->shares = true;
+    plan->step_ahead = SHORT;
     plan->covered_max = numbers->covered_max;
     memset(m->flow->moves, 0, sizeof m->flow->moves);
     for (uint32_t s = 0; s < m->job->stage_count; s++) m->repeats[s] = is_repeatable(m, s);
@@ -320,6 +331,7 @@ static void add_workers(Maker *m) {
         NodeKind one = w >= own_workers(numbers) ? one_of_places(numbers)
                        : numbers->kinds          ? one_of_kind(m, w)
                                                  : one_of_alike(m, w);
+        if (w < own_workers(numbers)) one.ahead = tasks_ahead(plan, &one);
         add_worker(plan, &one);
     }
     for (uint8_t r = 1; r < plan->resource_count; r++)

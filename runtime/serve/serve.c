@@ -12,16 +12,39 @@
 
 // ---- saying -------------------------------------------------------------------------------------
 
+// To write takes longer than all that is done under the lock, for which those who hear would have
+// to wait.
 static void say(Serve *s, WireKind kind, const Text *text, const RowRange *more) {
     struct iovec piece = {more ? more->at : nullptr, more ? (size_t)more->bytes : 0};
-    pthread_mutex_lock(&s->lock);
-    Message message = link_send(&s->link, 0, 0);
+    pthread_mutex_lock(&s->says);
+    s->said.received = atomic_load(&s->taken);
+    Message message = link_send(&s->said, 0, 0);
     Frame frame = {.kind = kind, .epoch = message.epoch, .number = message.number,
                    .ack = message.ack, .bytes = text->ptr, .len = text->len};
     bool good = !text->failed &&
                 links_send(s->links, s->coordinator, &frame, &piece, more != nullptr);
-    if (!good) s->over = true;
+    pthread_mutex_unlock(&s->says);
+    if (good) return;
+    pthread_mutex_lock(&s->lock);
+    s->over = true;
     pthread_mutex_unlock(&s->lock);
+}
+
+// From now on both sides number what they say.
+static void open_link(Serve *s, uint32_t epoch) {
+    link_open(&s->heard_of, epoch);
+    atomic_store(&s->taken, 0);
+    pthread_mutex_lock(&s->says);
+    link_open(&s->said, epoch);
+    pthread_mutex_unlock(&s->says);
+}
+
+// Is the message the next one of the job?
+static bool take_message(Serve *s, const Frame *frame) {
+    Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
+    bool is = link_take(&s->heard_of, &message);
+    atomic_store(&s->taken, s->heard_of.received);
+    return is;
 }
 
 void serve_say(Serve *s, WireKind kind, Text *text) {
@@ -133,6 +156,7 @@ static bool take_welcome(Serve *s, Unpack from) {
     if (!open_notes(s)) return false;
     arena_keep(job->machine.memory.arena, keep);
     s->kept = keep;
+    s->slots = welcome.slots;
     sb_memory_keep(&job->machine.memory);
     uint32_t threads = threads_of(s, &welcome);
     return copies_open(s) &&
@@ -143,20 +167,6 @@ static bool take_welcome(Serve *s, Unpack from) {
 }
 
 // ---- hearing: on the thread of the links --------------------------------------------------------
-
-static void keep_order(Serve *s, const Frame *frame) {
-    Order *order = malloc(sizeof *order + (size_t)frame->len);
-    if (!order) {
-        s->over = s->failed = true;
-        trouble_no_memory(&s->job->trouble, "for a message");
-        return;
-    }
-    *order = (Order){.kind = frame->kind, .len = frame->len};
-    memcpy(order->bytes, frame->bytes, (size_t)frame->len);
-    if (s->last) s->last->next = order;
-    else s->first = order;
-    s->last = order;
-}
 
 static bool start(Serve *s, Unpack *from) {
     WireChain chain;
@@ -179,6 +189,7 @@ static bool free_blocks(Serve *s, Unpack *from) {
 static void give_way(Serve *s) {
     for (uint32_t i = 0; i < s->job->ask.what->stage_count; i++)
         if (s->runs[i].opened) units_chain_give_way(&s->runs[i].units);
+    orders_give_way(s);
 }
 
 static bool take_cases(Serve *s, Unpack *from) {
@@ -238,10 +249,10 @@ static bool obey(Serve *s, const Frame *frame) {
     case WIRE_HEADER: return wire_get_header(&from, s->job->ask.what, s->job->io.sources);
     case WIRE_FILTER: return fills_take_filter(s, &from);
     case WIRE_ASK:
-    case WIRE_FLUSH: keep_order(s, frame); return true;
+    case WIRE_FLUSH: orders_add(s, frame); return true;
     case WIRE_TRY:
         s->tries = true;
-        keep_order(s, frame);
+        orders_add(s, frame);
         return true;
     case WIRE_CASES: return take_cases(s, &from);
     case WIRE_CANCEL: serve_cancel(s, (uint32_t)unpack_number(&from)); return !from.bad;
@@ -275,12 +286,11 @@ static void on_frame(void *self, PeerId peer, const Frame *frame) {
     pthread_mutex_lock(&s->lock);
     const Order *last = s->last;
     s->heard = log_clock_ns();
-    if (frame->kind == WIRE_WELCOME) link_open(&s->link, frame->epoch);
-    Message message = {.epoch = frame->epoch, .number = frame->number, .ack = frame->ack};
+    if (frame->kind == WIRE_WELCOME) open_link(s, frame->epoch);
     bool early = !s->ready && frame->kind != WIRE_WELCOME;
     bool refused = early && frame->kind == WIRE_REFUSE && s->joined;
     bool good = refused ? obey(s, frame)
-                        : !early && link_take(&s->link, &message) && obey(s, frame);
+                        : !early && take_message(s, frame) && obey(s, frame);
     if (!good && s->job->trouble.kind == TROUBLE_NONE)
         trouble_set(&s->job->trouble, TROUBLE_WORKER_OTHER,
                     "a message (%s) that is none of this job", wire_kind_name(frame->kind));
@@ -319,16 +329,6 @@ static void on_closed(void *self, PeerId peer, LinkEnd why, const char *text) {
 
 // ---- running ------------------------------------------------------------------------------------
 
-static Order *next_order(Serve *s) {
-    pthread_mutex_lock(&s->lock);
-    while (!s->first && !s->over) pthread_cond_wait(&s->changed, &s->lock);
-    Order *order = s->over ? nullptr : s->first;
-    if (order) s->first = order->next;
-    if (order && !s->first) s->last = nullptr;
-    pthread_mutex_unlock(&s->lock);
-    return order;
-}
-
 static bool open_runs(Serve *s) {
     Job *job = s->job;
     s->runs = calloc(job->ask.what->stage_count + 1, sizeof *s->runs);
@@ -353,7 +353,7 @@ static void serve_thread(void *arg, uint32_t index, uint32_t thread) {
     (void)index;
     Serve *s = arg;
     crash_mark(&s->notes[thread].signal);
-    for (Order *order; (order = next_order(s)); free(order)) {
+    for (Order *order = nullptr; (order = orders_next(s, order));) {
         if (order->kind == WIRE_FLUSH) serve_flush(s, order);
         else if (order->kind == WIRE_TRY) serve_try(s, order, thread);
         else serve_ask(s, order, thread);
@@ -432,10 +432,7 @@ static bool serve(Serve *s, int socket) {
 
 static void close_all(Serve *s) {
     for (uint32_t i = 0; i < s->task_max; i++) serve_leave(s, i);
-    for (Order *order = s->first, *next; order; order = next) {
-        next = order->next;
-        free(order);
-    }
+    orders_close(s);
     for (uint32_t i = 0; s->runs && i < s->job->ask.what->stage_count; i++)
         if (s->runs[i].job) stage_finish(&s->runs[i]);
     fills_close(s);
@@ -451,10 +448,12 @@ static void close_all(Serve *s) {
     free(s->runs);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->says);
 }
 
 static bool run(Serve *s, int socket) {
     pthread_mutex_init(&s->lock, nullptr);
+    pthread_mutex_init(&s->says, nullptr);
     pthread_cond_init(&s->changed, nullptr);
     bool good = serve(s, socket);
     if (s->links) links_close(s->links);

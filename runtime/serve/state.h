@@ -1,6 +1,7 @@
 // What the files of a worker share. Nobody else includes it.
 //
 //   serve.c   the life of the worker, its threads and messages
+//   orders.c  messages that wait for a thread, and for slots
 //   work.c    what a thread does about an ASK
 //   signals.c SIGTERM
 //   trial.c   rows that ended foreign code
@@ -18,6 +19,7 @@
 #include "runtime/wire.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 // A task that has begun here, from its first ASK to its LEAVE. One thread at most is at it.
 typedef struct Served {
@@ -61,6 +63,8 @@ typedef struct Fills {
 typedef struct Order {
     struct Order *next;
     uint16_t kind;
+    bool     gives_way;   // A worker was lost since it came: it may not wait for where rows begin.
+    WireSlots slots;      // That it takes while a thread is at it.
     int64_t  len;
     char     bytes[];
 } Order;
@@ -84,13 +88,19 @@ typedef struct Serve {
     pthread_mutex_t lock;    // Guards all below, and the spare tasks and partitions of stages.
     pthread_cond_t  changed;
     Order      *first, *last;
+    WireSlots   slots;       // That tasks may take,
+    uint32_t    used[WIRE_SLOTS_MAX];  // and those that they take;
+    uint32_t    at_work;     // tasks and other orders that a thread is at.
     Served    **tasks;       // By number of the task.
     bool       *canceled;    // By number of the task: no thread has taken its ASK yet.
     uint32_t    task_max;
     Fills       fills;
     SbTable    *tables;      // By breaker: what tasks look up in. Their slots are the job's.
     SbKeyFilter *filters;    // By breaker: which right rows are kept. Their words are the job's.
-    Link        link;        // Numbers of messages.
+    Link        heard_of;    // Numbers of messages of the job.
+    pthread_mutex_t says;    // Guards what follows, and the order in which messages go.
+    Link        said;        // Numbers of those of this process.
+    _Atomic uint32_t taken;  // The last message of the job that counts.
     int64_t     kept;        // Bytes that the arena may keep, which are not the account's.
     pthread_t   asker;       // Waits for SIGTERM.
     bool        ready;       // It has been welcomed.
@@ -126,6 +136,16 @@ void serve_say_more(Serve *s, WireKind kind, Text *text, const RowRange *more);
 LinksSetup serve_links(Serve *s);
 // Has the job been silent for too long? Then the worker ends.
 void serve_watch(Serve *s);
+
+// ---- orders.c: the lock is held -----------------------------------------------------------------
+
+void orders_add(Serve *s, const Frame *frame);
+// Without the lock: the next one, once there is one that may begin, and `done`, which is over, has
+// given its slots back and is freed. nullptr: the worker is over.
+Order *orders_next(Serve *s, Order *done);
+// A worker is lost: those that are here may wait for a unit that comes after them.
+void orders_give_way(Serve *s);
+void orders_close(Serve *s);
 
 // ---- join.c -------------------------------------------------------------------------------------
 

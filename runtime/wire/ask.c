@@ -23,9 +23,9 @@ void wire_get_unit(Unpack *from, Unit *is) { UNIT_FIELDS(UNPACK_NUMBER) }
 
 // ---- asks ---------------------------------------------------------------------------------------
 
-#define ASK_FIELDS(NUMBER)                                                                  \
-    NUMBER(task) NUMBER(stage) NUMBER(rows) NUMBER(splits) NUMBER(goes_back) NUMBER(starts) \
-    NUMBER(set) NUMBER(start.begin) NUMBER(start.lines) NUMBER(asks_from) NUMBER(weight)
+#define ASK_FIELDS(NUMBER)                                                  \
+    NUMBER(rows) NUMBER(splits) NUMBER(goes_back) NUMBER(starts) NUMBER(set) \
+    NUMBER(start.begin) NUMBER(start.lines) NUMBER(asks_from) NUMBER(weight)
 #define BATCH_FIELDS(NUMBER) \
     NUMBER(batch_rows) NUMBER(sum.sum) NUMBER(sum.numbers) NUMBER(sum.bytes)
 
@@ -49,7 +49,23 @@ static SbTable get_table(Unpack *from) {
                      (const struct SbJoinRanges *)(uintptr_t)is->ranges};
 }
 
+void wire_put_slots(Text *text, const WireSlots *slots) {
+    pack_number(text, slots->count);
+    for (uint32_t r = 0; r < slots->count; r++) pack_number(text, slots->amounts[r]);
+}
+
+bool wire_get_slots(Unpack *from, WireSlots *slots) {
+    *slots = (WireSlots){.count = (uint32_t)unpack_number(from)};
+    if (from->bad || slots->count > WIRE_SLOTS_MAX) return false;
+    for (uint32_t r = 0; r < slots->count; r++)
+        slots->amounts[r] = (uint32_t)unpack_number(from);
+    return !from->bad;
+}
+
 void wire_put_ask(Text *text, const SbStage *stage, const Ask *is) {
+    pack_number(text, is->task);
+    pack_number(text, is->stage);
+    wire_put_slots(text, &is->slots);
     ASK_FIELDS(PACK_NUMBER)
     for (uint32_t t = 0; t < stage->terminal_count; t++) pack_number(text, is->quota[t]);
     if (is->rows == ASK_ON) return;
@@ -67,7 +83,16 @@ bool wire_peek_ask(Unpack from, uint32_t *task, uint32_t *stage) {
     return !from.bad;
 }
 
+bool wire_peek_slots(Unpack from, WireSlots *slots) {
+    unpack_number(&from);
+    unpack_number(&from);
+    return wire_get_slots(&from, slots);
+}
+
 bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *is) {
+    is->task = (uint32_t)unpack_number(from);
+    is->stage = (uint32_t)unpack_number(from);
+    if (!wire_get_slots(from, &is->slots)) return false;
     ASK_FIELDS(UNPACK_NUMBER)
     for (uint32_t t = 0; t < stage->terminal_count; t++) is->quota[t] = unpack_number(from);
     if (from->bad || is->rows > ASK_MORE) return false;

@@ -26,6 +26,17 @@ typedef enum AskRows : uint8_t {
 
 enum { ASK_TABLES_MAX = 16 };  // As NEEDS_MAX of the cores.
 
+// Slots of each resource in thousandths: those of a worker, or those that a task takes.
+enum { WIRE_SLOTS_MAX = 8 };  // As RESOURCES_MAX of the cores.
+typedef struct WireSlots {
+    uint32_t count;
+    uint32_t amounts[WIRE_SLOTS_MAX];
+} WireSlots;
+
+void wire_put_slots(Text *text, const WireSlots *slots);
+// False: these bytes are none.
+bool wire_get_slots(Unpack *from, WireSlots *slots);
+
 // Numbers of a unit go over the wire. Where its text and its rows lie does not (Unit.text,
 // Unit.entries), nor what holds them.
 typedef struct Ask {
@@ -34,6 +45,8 @@ typedef struct Ask {
     bool      splits;      // As SbTask's.
     bool      goes_back;   // Where there is no memory for the rows, the task goes back and says so.
     bool      starts;      // `start` is known.
+    bool      gives_way;   // Not told: the worker may not wait for that.
+    WireSlots slots;       // What the task takes.
     uint32_t  set;         // Of lanes, that breakers get its rows in.
     UnitsChain start;      // Where the rows of a chained unit begin.
     Unit      unit;
@@ -56,6 +69,8 @@ void wire_get_unit(Unpack *from, Unit *unit);
 void wire_put_ask(Text *text, const SbStage *stage, const Ask *ask);
 // Reads the numbers of the task and the stage only.
 bool wire_peek_ask(Unpack from, uint32_t *task, uint32_t *stage);
+// Reads what the task takes only. False: these bytes are no such message.
+bool wire_peek_slots(Unpack from, WireSlots *slots);
 // `quota` has room for the terminals of the stage. False: these bytes are no such message.
 bool wire_get_ask(Unpack *from, const SbStage *stage, Ask *ask);
 

@@ -22,12 +22,14 @@ bool wire_get_hello(Unpack *from, Hello *is) {
 
 void wire_put_welcome(Text *text, const Welcome *is, const SbJob *what, const Source *sources) {
     WELCOME_FIELDS(PACK_NUMBER)
+    wire_put_slots(text, &is->slots);
     pack_string(text, is->spill);
     for (uint32_t s = 0; s < what->source_count; s++) source_pack(text, &sources[s]);
 }
 
 bool wire_get_welcome_head(Unpack *from, Welcome *is) {
     WELCOME_FIELDS(UNPACK_NUMBER)
+    if (!wire_get_slots(from, &is->slots)) return false;
     is->spill = unpack_string(from);
     bool parts = is->lanes == 0 || (is->sets > 0 && is->sets <= WIRE_SETS_MAX);
     return !from->bad && parts;

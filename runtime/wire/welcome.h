@@ -27,6 +27,7 @@ typedef struct Welcome {
     int64_t  block_max;      // As SbMemory's.
     int64_t  partition;      // As Options.partition: the same in all processes.
     uint32_t threads;        // That work at tasks.
+    WireSlots slots;         // That its tasks take at once.
     uint32_t lanes;          // Parts of breakers that its tasks fill side by side, of all sets.
     uint32_t sets;           // Units of one commit fill lanes of the first set, of the next one
                              // those of the second. Without a journal there is one.

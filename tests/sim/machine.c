@@ -320,7 +320,7 @@ static void launch(Sim *sim, const Action *action) {
         task->rows[0] = rows_of_unit(sim, action);
     else
         task->rows[0] = sim_part(sim, action->data)->rows;
-    if (action->load) task->load_bytes = task->rows[0].rows * work->row_bytes;
+    task->load_bytes = bytes_ahead(action, task->rows[0].rows * work->row_bytes);
     task->rows[0].item = action->item;
     task->reads[0] = reads_of(action);
     number_launched(sim, action);

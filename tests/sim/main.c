@@ -68,6 +68,7 @@ static SimOptions make_seed(Workload *load, uint64_t seed, const Kind *kind) {
     SimOptions options = {
         .policy = POLICY_FULL, .disk_rate = 1e9, .seed = seed, .network = kind->network};
     options.beyond = seed % 4 ? between(&random, 0, 32 << 20) : 0;
+    if (load->roomy) options.beyond = 8 * options.beyond + (64 << 20);
     if (load->tight) options.beyond = draw(&random) % 2 ? 0 : between(&random, 0, 1 << 20);
     if (seed % 3 == 0) options.policy = (PolicyId)(draw(&random) % POLICIES);
     return options;
@@ -119,13 +120,14 @@ static unsigned check_shrinking(unsigned *passed) {
 }
 
 typedef struct Sums {
-    uint64_t steps, messages, launches, reruns, twins, losses, deaths;
+    uint64_t steps, messages, launches, reruns, twins, ahead, losses, deaths;
     double again;
 } Sums;
 
 static void add(Sums *sums, const SimResult *result) {
     sums->steps += result->steps, sums->messages += result->messages;
     sums->launches += result->launches, sums->reruns += result->reruns;
+    sums->ahead += result->ahead;
     sums->twins += result->twins, sums->losses += result->losses;
     sums->deaths += result->deaths, sums->again += result->again;
 }
@@ -137,8 +139,8 @@ static void print_sums(const Kind *kind, const Sums *sums, uint64_t plans, doubl
         printf(", %" PRIu64 " messages, %" PRIu64 " workers lost", sums->messages, sums->losses);
     printf(", %.1f million a second\n", all / 1e6 / seconds);
     if (sums->reruns)
-        printf("sim: %" PRIu64 " tasks, %" PRIu64 " reruns, %" PRIu64 " second attempts\n",
-               sums->launches, sums->reruns, sums->twins);
+        printf("sim: %" PRIu64 " tasks, %" PRIu64 " reruns, %" PRIu64 " second attempts, %" PRIu64
+               " ahead of slots\n", sums->launches, sums->reruns, sums->twins, sums->ahead);
     if (sums->deaths)
         printf("sim: %" PRIu64 " times the coordinator died; %.1f %% of rows were made again\n",
                sums->deaths, sums->again * 100 / (double)plans);

@@ -55,6 +55,7 @@ void workload_print(FILE *out, const Workload *load, bool staged) {
         fprintf(out, "%u nodes of", plan->nodes[k].count);
         for (uint8_t r = 0; r < plan->resource_count; r++)
             fprintf(out, " %u", plan->nodes[k].capacity[r]);
+        if (plan->nodes[k].ahead) fprintf(out, ", %u beyond these", plan->nodes[k].ahead);
         fprintf(out, ", memory %" PRId64 "\n", plan->nodes[k].memory);
     }
     if (plan->stub_bytes)

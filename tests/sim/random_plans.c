@@ -262,6 +262,19 @@ static void make_workers(Workload *load, uint64_t *random) {
     for (uint16_t s = 0; s < plan->stage_count; s++) plan->stages[s].home = draw(random) % 8 == 0;
 }
 
+// Tasks beyond slots, for stages of which any number may run. What is drawn next does not depend on
+// that: other plans of a seed stay the same.
+static void add_ahead(Workload *load, uint64_t random) {
+    CorePlan *plan = &load->plan;
+    if (draw(&random) % 2) return;
+    for (uint8_t k = 0; k < plan->node_kinds; k++)
+        if (draw(&random) % 4) plan->nodes[k].ahead = (uint32_t)between(&random, 1, 4);
+    plan->step_ahead = between(&random, 0, 10000) * 1'000'000;
+    for (uint16_t s = 0; s < plan->stage_count; s++)
+        if (draw(&random) % 4) plan->stages[s].concurrency = plan->stages[s].open_max = 0;
+    load->roomy = draw(&random) % 4 > 0;
+}
+
 // Nodes of two kinds, of which the second has less of everything.
 static void add_nodes(Workload *load, uint64_t *random) {
     CorePlan *plan = &load->plan;
@@ -270,6 +283,7 @@ static void add_nodes(Workload *load, uint64_t *random) {
     plan->nodes[1].count = (uint32_t)between(random, 1, 3);
     for (uint8_t r = 0; r < plan->resource_count; r++)
         plan->nodes[1].capacity[r] = (uint32_t)between(random, 0, 4) * WHOLE;
+    add_ahead(load, *random);
     load->losses = (uint32_t)between(random, 0, 6);
     add_stubs(plan, random);
     if (draw(random) % 2) make_tight(load, random);

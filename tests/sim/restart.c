@@ -42,6 +42,7 @@ static void add(SimResult *all, const SimResult *life) {
     all->skipped = life->skipped;
     all->steps += life->steps, all->messages += life->messages, all->losses += life->losses;
     all->launches += life->launches, all->reruns += life->reruns, all->twins += life->twins;
+    all->ahead += life->ahead;
 }
 
 SimResult lives_run(const Workload *load, const SimOptions *options) {

@@ -284,6 +284,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
         if (!options->journal || sim->ended) check_end(sim);
         if (sim->result.wrong && options->trace) describe_stages(sim), describe_nodes(sim);
         sim->result.twins = schedule_twins(sim->schedule);
+        sim->result.ahead = schedule_ahead(sim->schedule);
         sim->result.spilled = schedule_spilled(sim->schedule);
         sim->result.peak = schedule_ledger(sim->schedule, (NodeId){0})->peak;
     }

@@ -45,6 +45,7 @@ typedef struct SimResult {
     uint64_t deaths;                   // Of the coordinator,
     double again;                      // and the part of all rows that was made again after them.
     uint64_t launches, reruns, twins;  // Tasks; of those, to make again what was lost or is late.
+    uint64_t ahead;                    // Of tasks: launched beyond the slots of a node.
     bool skipped;                      // The plan is too wide for the cores.
 } SimResult;
 

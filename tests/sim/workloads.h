@@ -35,6 +35,7 @@ typedef struct Workload {
     bool spikes;       // One partition in ten takes ten times as long, at each stage another.
     bool skewed;       // One unit in sixteen takes eight times as long.
     bool tight;        // Memory is no more than the least.
+    bool roomy;        // It is several times as much, unless it is tight.
     uint32_t losses;   // Nodes that are lost while it runs; never the first.
     uint32_t drains;   // Times that a node is to begin nothing more; some come late, too.
     uint32_t resizes;  // Times that a node has another memory, the minimum at least.
