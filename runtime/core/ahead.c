@@ -10,9 +10,9 @@
 // A long task would stand in the queue of its node while another node has nothing to do
 // (CorePlan.step_ahead).
 //
-// Nothing waits for such a task but what has begun after it. It is work that never began before, and
-// of its stage nothing is paused or to be run again: units that others wait for stand before it, or
-// run. Once a node was lost units begin in any order, and none goes ahead any more.
+// Nothing waits for such a task but what has begun after it. It is work that never began before,
+// and of its stage nothing is paused or to be run again: units that others wait for stand before
+// it, or run. Once a node was lost units begin in any order, and none goes ahead any more.
 #include "runtime/core/state.h"
 
 void step_note(Schedule *s, StageId stage, int64_t busy) {
@@ -35,8 +35,9 @@ bool may_go_ahead(const Schedule *s, NodeId node, StageId id) {
     const StageState *state = &s->stages[id.i];
     const CoreStage *stage = stage_of(s, id);
     if (s->lossy && stage->kind == STAGE_SOURCE) return false;
-    return state->steps && state->step <= s->plan.step_ahead && !state->paused_count && !state->waiting &&
-           is_plain(stage) && plan_kind_width(&s->plan, plan_node(&s->plan, node), stage) > 0;
+    bool brief = state->steps && state->step <= s->plan.step_ahead;
+    return brief && !state->paused_count && !state->waiting && is_plain(stage) &&
+           plan_kind_width(&s->plan, plan_node(&s->plan, node), stage) > 0;
 }
 
 static bool fits(const Schedule *s, NodeId id, const CoreStage *stage) {

@@ -66,6 +66,7 @@ void on_node_drain(Schedule *s, const Event *event) {
     if (!event->node.i) break_off(s, "the first node is to drain");
     if (!node_is_usable(node)) return;
     node->drains = true;
+    s->lossy |= s->started;
     s->draining++;
     flush_node(s, event->node);
     nodes_changed(s, event->node);

@@ -20,8 +20,8 @@ typedef struct StageState {
     TaskId first, last;     // Tasks in the order of launches.
     uint32_t running, paused_count, ready_count;
     uint32_t ahead;             // Of those that run: tasks without a slot.
-    int64_t step;               // Nanoseconds that a task lately computed up to its next output,
-    uint32_t steps;             // or to its end; how many of them were seen.
+    int64_t step;               // Nanoseconds that tasks computed lately, to an output or the end.
+    uint32_t steps;             // How many of them were seen.
     int64_t ready_rows;
     int64_t held;               // Since when a batch that is not full waits; 0: none does.
     double batches, batch_busy; // Batches that were begun, and the nanoseconds that they took.

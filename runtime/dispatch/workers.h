@@ -47,8 +47,8 @@ const ArenaSpace *workers_space(const Workers *workers);
 // A thread begins, or ends, to work at an answer of the worker: until it ends, the worker is not
 // lost.
 void workers_hold(Workers *workers, NodeId node, bool begins);
-// A worker has been asked for a partition of the flow: what watches the threads of the job sees
-// that as work of one of its threads, once one is idle.
+// A worker has been asked for a partition of the flow. Who watches the threads of the job sees that
+// as work of one of its threads, once one is idle.
 void workers_show(Workers *workers, Flow *flow);
 // It has answered: a flow that nobody has seen until now will not be seen.
 void workers_heard(Workers *workers, Flow *flow);

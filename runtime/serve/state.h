@@ -88,9 +88,9 @@ typedef struct Serve {
     pthread_mutex_t lock;    // Guards all below, and the spare tasks and partitions of stages.
     pthread_cond_t  changed;
     Order      *first, *last;
-    WireSlots   slots;       // That tasks may take,
-    uint32_t    used[WIRE_SLOTS_MAX];  // and those that they take;
-    uint32_t    at_work;     // tasks and other orders that a thread is at.
+    WireSlots   slots;       // Those that its tasks may take at once.
+    uint32_t    used[WIRE_SLOTS_MAX];  // Those that they take now.
+    uint32_t    at_work;     // Tasks and other orders that a thread is at.
     Served    **tasks;       // By number of the task.
     bool       *canceled;    // By number of the task: no thread has taken its ASK yet.
     uint32_t    task_max;
@@ -140,8 +140,8 @@ void serve_watch(Serve *s);
 // ---- orders.c: the lock is held -----------------------------------------------------------------
 
 void orders_add(Serve *s, const Frame *frame);
-// Without the lock: the next one, once there is one that may begin, and `done`, which is over, has
-// given its slots back and is freed. nullptr: the worker is over.
+// Without the lock. `done` is over: it gives its slots back, and is freed. Returns the next one,
+// once there is one that may begin. nullptr: the worker is over.
 Order *orders_next(Serve *s, Order *done);
 // A worker is lost: those that are here may wait for a unit that comes after them.
 void orders_give_way(Serve *s);

@@ -64,7 +64,7 @@ typedef struct SimTask {
     uint32_t outputs;  // Of this item.
 } SimTask;
 
-// What a task reads before it begins. One without a slot waits for it as long as some MiB more take.
+// What a task reads before it begins. One without a slot waits for it as if it read some MiB more.
 static inline int64_t bytes_ahead(const Action *action, int64_t input) {
     enum : uint32_t { WAITS = 8, MIB = 20 };
     return (action->load ? input : 0) +
