@@ -10,9 +10,8 @@
 // A long task would stand in the queue of its node while another node has nothing to do
 // (CorePlan.step_ahead).
 //
-// Nothing waits for such a task but what has begun after it. It is work that never began before,
-// and of its stage nothing is paused or to be run again: units that others wait for stand before
-// it, or run. Once a node was lost units begin in any order, and none goes ahead any more.
+// What stands in a queue may not be waited for: what waits might be at the head of the same queue.
+// So stages whose units wait for each other have none (CoreStage.chained).
 #include "runtime/core/state.h"
 
 void step_note(Schedule *s, StageId stage, int64_t busy) {
@@ -23,18 +22,17 @@ void step_note(Schedule *s, StageId stage, int64_t busy) {
     state->steps++;
 }
 
-// Batches wait for rows, and serial units for the one before.
+// Batches wait for rows, and serial or chained units for the one before.
 static bool is_plain(const CoreStage *stage) {
     bool kind = stage->kind == STAGE_SOURCE || stage->kind == STAGE_MAP;
     bool hands_on = stage->fill_count && stage->output_count;
-    return kind && !stage->batch && !stage->limit && !stage->serial && !stage->concurrency &&
+    return kind && !stage->chained && !stage->batch && !stage->limit && !stage->serial && !stage->concurrency &&
            !stage->open_max && !hands_on;
 }
 
 bool may_go_ahead(const Schedule *s, NodeId node, StageId id) {
     const StageState *state = &s->stages[id.i];
     const CoreStage *stage = stage_of(s, id);
-    if (s->lossy && stage->kind == STAGE_SOURCE) return false;
     bool brief = state->steps && state->step <= s->plan.step_ahead;
     return brief && !state->paused_count && !state->waiting && is_plain(stage) &&
            plan_kind_width(&s->plan, plan_node(&s->plan, node), stage) > 0;

@@ -48,7 +48,6 @@ void on_node_lost(Schedule *s, const Event *event) {
     if (!node->up) return;
     drain_over(s, node);
     node->up = false;
-    s->lossy |= s->started;
     node_lose(s, event->node);
     nodes_changed(s, event->node);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
@@ -66,7 +65,6 @@ void on_node_drain(Schedule *s, const Event *event) {
     if (!event->node.i) break_off(s, "the first node is to drain");
     if (!node_is_usable(node)) return;
     node->drains = true;
-    s->lossy |= s->started;
     s->draining++;
     flush_node(s, event->node);
     nodes_changed(s, event->node);

@@ -68,6 +68,7 @@ typedef struct CoreStage {
     int64_t scratch;                 // Bytes of a task beside its output, from launch to end.
     int64_t cut;                     // Bytes at which an output partition is handed over.
     int64_t row_max;                 // Bytes by which the last row may pass the cut.
+    bool chained;                    // Of a source: a unit may wait for those before it.
     uint32_t units;                  // Of a source; or UNITS_LATER.
     int64_t unit_bytes;
     double seconds_per_byte;  // First estimates, from the compiler.

@@ -119,7 +119,6 @@ struct Schedule {
     uint64_t spilled_bytes, twins, aheads;
     uint64_t events;
     bool started, ended;
-    bool lossy;         // Since the start a node was lost, or was to leave.
     bool recheck;       // An item went without its stage being judged.
     bool hurries;       // Nothing runs: a batch waits for no more rows.
     const char *wrong;  // A transition that the table does not know, or what differs.

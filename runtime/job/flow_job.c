@@ -106,7 +106,8 @@ static int64_t stub_bytes(const FlowParts *of) {
 // What the plan takes from the state of the job, in arrays as long as its parts are many.
 typedef struct Parts {
     int64_t cuts[STAGES_MAX];
-    bool    streams[STAGES_MAX], limited[STAGES_MAX * 2], leaves[STAGES_MAX];
+    bool    streams[STAGES_MAX], chained[STAGES_MAX];
+    bool    limited[STAGES_MAX * 2], leaves[STAGES_MAX];
 } Parts;
 
 static bool fits(const SbJob *job) {
@@ -121,8 +122,11 @@ static void fill_parts(const FlowParts *of, int64_t partition, Parts *parts) {
         int64_t bytes = of->ask->setup.stage_bytes[s];
         parts->cuts[s] = bytes > 0 && bytes != INT64_MAX ? bytes : partition;
     }
-    for (uint32_t s = 0; s < what->source_count; s++)
-        parts->streams[s] = is_stream(&of->io->sources[s]);
+    for (uint32_t s = 0; s < what->source_count; s++) {
+        const Source *source = &of->io->sources[s];
+        parts->streams[s] = is_stream(source);
+        parts->chained[s] = source_spans_lines(source) || source->what->wants_lines;
+    }
     for (uint32_t b = 0; b < what->breaker_count; b++) parts->limited[b] = of->edges[b].limited;
     for (uint32_t s = 0; s < what->sink_count; s++)
         parts->leaves[s] = of->io->sinks[s].to_stream || first_rows;
@@ -146,7 +150,8 @@ FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *p
                                .memory = sizes->ledger, .cuts = parts->cuts,
                                .stub_bytes = stub_bytes(of),
                                .stubs_free = sb_memory_rest(machine->memory_whole) / 2,
-                               .streams = parts->streams, .limited = parts->limited,
+                               .streams = parts->streams, .chained = parts->chained,
+                               .limited = parts->limited,
                                .leaves = parts->leaves,
                                .first_rows = of->ask->options.first_rows != INT64_MAX,
                                .completes = of->resumed,

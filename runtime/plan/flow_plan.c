@@ -139,6 +139,8 @@ static void add_stage(Maker *m, uint16_t s) {
     // A spilled breaker is read from its beginning to its end; whether it has spilled is not known.
     stage->serial = stage->kind == STAGE_READER ||
                     (stage->kind == STAGE_SOURCE && numbers->streams[what->input_index]);
+    stage->chained = stage->kind == STAGE_SOURCE && what->input == SB_INPUT_TEXT &&
+                     numbers->chained[what->input_index];
     // A limit takes its rows as tasks begin: none of them gives any back.
     bool limit = stage->kind == STAGE_MAP && numbers->limited[what->input_index];
     stage->in_order = limit || (stage->kind == STAGE_MAP && stage->fill_count > 0);

@@ -27,6 +27,7 @@ typedef struct FlowNumbers {
     int64_t  stub_bytes, stubs_free;  // As CorePlan's.
     const int64_t *cuts;  // By stage: bytes at which it hands its output over.
     const bool *streams;  // By source: its units are cut one after the other.
+    const bool *chained;  // By source: a unit waits for where the one before ends.
     const bool *limited;  // By breaker: an edge of a limit.
     const bool *leaves;   // By sink: its reader may leave.
     bool first_rows;      // Each of them takes so many rows, and no more.

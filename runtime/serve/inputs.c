@@ -58,9 +58,6 @@ bool inputs_prepare(Serve *s, Served *task, const Ask *ask, Trouble *trouble) {
     buffer->cancel = &task->state->task.cancel;
     buffer->asks_from = ask->asks_from;
     bool chained = units_chained(units);
-    // It waited here while another worker was lost, perhaps with the unit before.
-    buffer->gives_way = chained && ask->gives_way && !ask->starts && !task->tries;
-    if (buffer->gives_way) return false;
     bool good = chained && ask->starts
                     ? units_prepare_from(units, &task->unit, buffer, &ask->start, trouble)
                     : units_prepare(units, &task->unit, buffer, trouble);

@@ -72,10 +72,6 @@ Order *orders_next(Serve *s, Order *done) {
     return order;
 }
 
-void orders_give_way(Serve *s) {
-    for (Order *order = s->first; order; order = order->next) order->gives_way = true;
-}
-
 void orders_close(Serve *s) {
     for (Order *order = s->first, *next; order; order = next) {
         next = order->next;

@@ -189,7 +189,6 @@ static bool free_blocks(Serve *s, Unpack *from) {
 static void give_way(Serve *s) {
     for (uint32_t i = 0; i < s->job->ask.what->stage_count; i++)
         if (s->runs[i].opened) units_chain_give_way(&s->runs[i].units);
-    orders_give_way(s);
 }
 
 static bool take_cases(Serve *s, Unpack *from) {

@@ -63,7 +63,6 @@ typedef struct Fills {
 typedef struct Order {
     struct Order *next;
     uint16_t kind;
-    bool     gives_way;   // A worker was lost since it came: it may not wait for where rows begin.
     WireSlots slots;      // That it takes while a thread is at it.
     int64_t  len;
     char     bytes[];
@@ -143,8 +142,6 @@ void orders_add(Serve *s, const Frame *frame);
 // Without the lock. `done` is over: it gives its slots back, and is freed. Returns the next one,
 // once there is one that may begin. nullptr: the worker is over.
 Order *orders_next(Serve *s, Order *done);
-// A worker is lost: those that are here may wait for a unit that comes after them.
-void orders_give_way(Serve *s);
 void orders_close(Serve *s);
 
 // ---- join.c -------------------------------------------------------------------------------------

@@ -276,7 +276,7 @@ void serve_ask(Serve *s, const Order *order, uint32_t thread) {
     failpoint("worker-asked");
     Unpack from = {order->bytes, order->bytes + order->len, false};
     int64_t quota[UINT8_MAX + 1];
-    Ask ask = {.quota = quota, .gives_way = order->gives_way};
+    Ask ask = {.quota = quota};
     Served *task = serve_get_ask(s, &from, &ask) ? find_task(s, &ask) : nullptr;
     if (task) {
         make(s, task, &ask, thread);

@@ -45,7 +45,6 @@ typedef struct Ask {
     bool      splits;      // As SbTask's.
     bool      goes_back;   // Where there is no memory for the rows, the task goes back and says so.
     bool      starts;      // `start` is known.
-    bool      gives_way;   // Not told: the worker may not wait for that.
     WireSlots slots;       // What the task takes.
     uint32_t  set;         // Of lanes, that breakers get its rows in.
     UnitsChain start;      // Where the rows of a chained unit begin.

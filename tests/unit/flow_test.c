@@ -26,7 +26,7 @@ typedef struct Given {
     SbBreaker breakers[PARTS_MAX];
     uint32_t breaker_count;
     uint32_t source_count, sink_count;
-    bool limited[PARTS_MAX], streams[PARTS_MAX];
+    bool limited[PARTS_MAX], streams[PARTS_MAX], chained[PARTS_MAX];
     uint32_t workers;
 } Given;
 
@@ -46,7 +46,8 @@ static FlowFault make(Given *given, FlowPlan *flow) {
     static const bool no[PARTS_MAX];
     SbJob job = job_of(given);
     FlowNumbers numbers = {.cpus = 2000, .memory = 1 << 30, .cuts = cuts,
-                           .streams = given->streams, .limited = given->limited, .leaves = no,
+                           .streams = given->streams, .chained = given->chained,
+                           .limited = given->limited, .leaves = no,
                            .block_bytes = 1 << 16, .lanes = 2, .workers = given->workers,
                            .worker_cpus = 1000, .worker_memory = 1 << 30};
     return flow_plan_make(flow, &job, &numbers);
