@@ -125,7 +125,8 @@ static void fill_parts(const FlowParts *of, int64_t partition, Parts *parts) {
     for (uint32_t s = 0; s < what->source_count; s++) {
         const Source *source = &of->io->sources[s];
         parts->streams[s] = is_stream(source);
-        parts->chained[s] = source_spans_lines(source) || source->what->wants_lines;
+        bool text = source->what && source->what->reader;
+        parts->chained[s] = text && (source_spans_lines(source) || source->what->wants_lines);
     }
     for (uint32_t b = 0; b < what->breaker_count; b++) parts->limited[b] = of->edges[b].limited;
     for (uint32_t s = 0; s < what->sink_count; s++)
