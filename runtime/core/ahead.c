@@ -26,8 +26,9 @@ void step_note(Schedule *s, StageId stage, int64_t busy) {
 static bool is_plain(const CoreStage *stage) {
     bool kind = stage->kind == STAGE_SOURCE || stage->kind == STAGE_MAP;
     bool hands_on = stage->fill_count && stage->output_count;
-    return kind && !stage->chained && !stage->batch && !stage->limit && !stage->serial && !stage->concurrency &&
-           !stage->open_max && !hands_on;
+    bool in_turn = stage->chained || stage->serial || stage->limit;
+    return kind && !in_turn && !hands_on && !stage->batch && !stage->concurrency &&
+           !stage->open_max;
 }
 
 bool may_go_ahead(const Schedule *s, NodeId node, StageId id) {
