@@ -179,15 +179,20 @@ static void push_if(Emit *e, Frame *out, Val condition, Block next) {
 }
 
 // Threads may mark one entry at the same time, with the same value. Without a match there is none.
+// Most rows are marked already.
 static void mark_matched(Emit *e, Frame *out) {
     Block there = emit_block(e, "mark"), end = emit_block(e, "marked");
     if (out->matched) emit_branch(e, out->matched, there, end);
     else emit_jump(e, there);
     emit_at(e, there);
     Val at = emit_offset(e, out->entry, out->breaker->matched_offset);
-    Val store = LLVMBuildStore(e->b, emit_int(e, e->i8, 1), at);
-    LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
-    LLVMSetAlignment(store, 1);
+    Val mark = LLVMBuildLoad2(e->b, e->i8, at, "mark");
+    LLVMSetOrdering(mark, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(mark, 1);
+    Block first = emit_block(e, "mark_first");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, mark, emit_int(e, e->i8, 0), ""), first, end);
+    emit_at(e, first);
+    emit_callv(e, "sb_join_mark", e->type_void, arg(e->task), arg(at));
     emit_jump(e, end);
     emit_at(e, end);
 }

@@ -4,10 +4,7 @@
 #include "ir/plan_stages.h"
 
 static const char because_zip[] = "it pairs rows of two flows";
-static const char because_unmatched[] = "it goes along the table of a join";
-static const char because_marks[] = "it marks rows in the table of a join";
 static const char because_table[] = "it looks rows up in a table that may be on disk";
-static const char because_apart[] = "its values lie apart from its rows";
 static const char because_timeout[] = "calls with a time limit follow finished rows";
 static const char because_both[] = "it fills what waits for all rows and hands rows on, too";
 static const char because_once[] = "its rows cannot be made again alone";
@@ -56,30 +53,11 @@ static bool is_repeatable(const Placing *p, size_t index) {
     return good;
 }
 
-// Do the rows point to nothing but their own texts? Workers read them where they lie, then.
-static bool lies_together(const Plan *plan, const Breaker *breaker) {
-    const Op *op = graph_op_at(plan->graph, breaker->op);
-    bool together = breaker->kind != BREAK_GROUP || breaker->place_offset == SIZE_MAX;
-    for (uint32_t i = 0; breaker->kind == BREAK_GROUP && i < breaker->slot_count; i++) {
-        const Type *base = type_base(breaker->slots[i].type);
-        bool long_value = type_is_bytes(base) || type_is_nested(base);
-        together &= !long_value || breaker->slots[i].key_str;
-    }
-    if (op->kind != OP_GROUP || breaker->kind != BREAK_GROUP) return together;
-    for (uint32_t i = 0; i < op->group.agg_count; i++) {
-        const AggRef *fn = op->group.aggs[i].fn;
-        together &= !fn || !fn->held.len || !plan_owns_state(breaker, i);
-    }
-    return together;
-}
-
-// Threads of one process mark the rows of a table. Where the table is on disk the stage runs in the
-// job, which has its own share of cpus alone.
+// Where the table is on disk the stage runs in the job, which has its own share of cpus alone.
 static const char *home_of_prober(const Plan *plan, const Stage *stage) {
     for (uint32_t n = 0; n < stage->need_count; n++) {
         const Op *op = graph_op_at(plan->graph, plan->breakers[stage->needs[n]].op);
         if (op->kind != OP_JOIN) continue;
-        if (op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL) return because_marks;
         if (plan->graph->resources[stage->resources.i].custom_count > 0) return because_table;
     }
     return nullptr;
@@ -87,11 +65,9 @@ static const char *home_of_prober(const Plan *plan, const Stage *stage) {
 
 static const char *home_of_reader(const Plan *plan, const Stage *stage) {
     if (stage->zip_breaker != BREAKER_NONE) return because_zip;
-    if (stage->kind == STAGE_UNMATCHED) return because_unmatched;
     const char *why = home_of_prober(plan, stage);
     if (why) return why;
     if (stage->kind == STAGE_SCAN || reads_edge(plan, stage)) return nullptr;
-    if (!lies_together(plan, &plan->breakers[stage->breaker])) return because_apart;
     return stage->timeout > 0 ? because_timeout : nullptr;
 }
 

@@ -220,7 +220,7 @@ same columns_plan_text "stage 0: scan of source 0, rank 0, row 64 bytes, in the 
     %3 -> breaker 0 input 0, by columns
     %7 -> sink 1 input 0
     row by row from %6 project 'derive t = f\"{y}\"': its rows go several ways
-stage 1: rows of breaker 0, rank 0, row 24 bytes, in the job: its values lie apart from its rows"
+stage 1: rows of breaker 0, rank 0, row 24 bytes"
 expect columns_explain 0 'loops over columns, 1024 rows at a time, as far as `aggregate' \
     columns.sbd --explain -o job
 expect columns_why 0 'row by row from `write csv("-")` on: rows are written one at a time' \

@@ -58,10 +58,11 @@ static bool open_slots(SbGroups *groups, int64_t slots) {
 int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory) {
     *groups = (SbGroups){.state = calloc(1, sizeof *groups->state)};
     if (!groups->state) return SB_FAULT_TOO_LARGE;
+    // Other processes read states, too.
+    int64_t first = sb_memory_shares(memory) ? 0 : STATE_BLOCK_BYTES;
     if (!sb_rows_init(&groups->state->rows, memory, entry_bytes) &&
-        !sb_scratch_open(&groups->state->call, STATE_BLOCK_BYTES) &&
-        open_slots(groups, SLOTS_MIN)) {
-        sb_scratch_charge(&groups->state->call, memory);
+        !sb_scratch_open(&groups->state->call, first) && open_slots(groups, SLOTS_MIN)) {
+        sb_scratch_share(&groups->state->call, memory);
         return SB_OK;
     }
     sb_groups_close(groups);

@@ -221,6 +221,14 @@ static bool place_rows(Dispatch *d, Flow *flow, const MadeRows *rows, WireBlocks
     return good;
 }
 
+// What a worker that is lost has marked is marked by who makes the rows again.
+static bool take_marks(const Dispatch *d, Partition *into) {
+    bool good = !into->marks || marks_take(into->marks, workers_space(d->own->workers));
+    marks_close(into->marks);
+    into->marks = nullptr;
+    return good;
+}
+
 static bool take_partition(Dispatch *d, Flow *flow, Unpack *from) {
     MadeRows rows[UINT8_MAX + 1] = {0};
     WireBlocks blocks = {0};
@@ -236,7 +244,7 @@ static bool take_partition(Dispatch *d, Flow *flow, Unpack *from) {
     good = good && place_rows(d, flow, rows, &blocks);
     wire_close_blocks(&blocks);
     flow->into->unit = flow->unit;
-    bool holds = !good || corrupt_takes(d, flow);
+    bool holds = !good || (corrupt_takes(d, flow) && take_marks(d, flow->into));
     if (!holds)
         workers_distrust(d->own->workers, flow->place, "rows that it made are corrupt");
     flow->lost |= !good || !holds;

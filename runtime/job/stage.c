@@ -51,10 +51,13 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
 
 // ---- opening --------------------------------------------------------------------------------
 
-// The rows of a join's build side that no probe marked.
+// The rows of a join's build side that no probe marked. Workers read the list, too.
 static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *units,
                            Trouble *trouble) {
-    const SbEntry **rows = malloc(((size_t)units->entry_count + 1) * sizeof(const SbEntry *));
+    struct Arena *arena = run->job->machine.memory.arena;
+    run->unmatched_bytes = (units->entry_count + 1) * (int64_t)sizeof(const SbEntry *);
+    const SbEntry **rows = arena ? arena_take(arena, run->unmatched_bytes)
+                                 : malloc((size_t)run->unmatched_bytes);
     if (!rows) return stage_no_memory(run, trouble);
     int64_t kept = 0;
     for (int64_t i = 0; i < units->entry_count; i++) {
@@ -441,7 +444,9 @@ void stage_close(StageRun *run) {
     }
     if (run->opened) units_close(&run->units);
     probe_ahead_close(&run->ahead);
-    free(run->unmatched);
+    struct Arena *arena = run->job->machine.memory.arena;
+    if (arena && run->unmatched) arena_give(arena, run->unmatched, run->unmatched_bytes);
+    else free(run->unmatched);
     run->unmatched = nullptr;
     run->opened = false;
 }

@@ -30,6 +30,7 @@ typedef struct StageRun {
     bool           varies;      // Made again, its rows may say something else.
     SbType         source_row;  // What setup.row points to when rows come from a source.
     const SbEntry **unmatched;  // Rows of a join's right side.
+    int64_t         unmatched_bytes;
     TaskSetup      setup;
     ProbeAhead     ahead;       // What its units look up in joins that are on disk.
     Units          units;

@@ -5,6 +5,7 @@
 typedef struct Block {
     struct Block *next;
     char         *end;
+    int64_t       given;    // Bytes that the account gave; 0: it is from malloc.
     alignas(16) char bytes[];
 } Block;
 
@@ -13,13 +14,32 @@ struct SbScratch {
     SbMemory *memory;   // Or null: nothing is charged.
     int64_t   charged;
     bool      denied;
+    bool      shared;
 };
 
+enum : int64_t { HEAD_BYTES = sizeof(Block) + SB_SLACK + 16 };  // Beside what a block is asked for.
+
 static Block *block_new(int64_t bytes, Block *next) {
-    Block *block = malloc(sizeof *block + (size_t)bytes + SB_SLACK + 16);
+    Block *block = malloc((size_t)(bytes + HEAD_BYTES));
     if (!block) return nullptr;
-    block->next = next;
-    block->end = block->bytes + bytes + SB_SLACK + 16;
+    *block = (Block){.next = next};
+    block->end = (char *)block + bytes + HEAD_BYTES;
+    return block;
+}
+
+static Block *block_shared(struct SbScratch *scratch, int64_t size) {
+    Block *block = sb_memory_take_shared(scratch->memory, size);
+    if (!block) return nullptr;
+    *block = (Block){.next = scratch->blocks, .given = size};
+    block->end = (char *)block + size;
+    return block;
+}
+
+static Block *block_charged(struct SbScratch *scratch, int64_t size) {
+    SbMemory *memory = scratch->memory;
+    if (memory && !sb_memory_charge(memory, size)) return nullptr;
+    Block *block = block_new(size, scratch->blocks);
+    if (memory && !block) sb_memory_release(memory, size);
     return block;
 }
 
@@ -43,16 +63,12 @@ void *sb_alloc_slow(SbCall *call, int64_t bytes) {
     if (bytes < 0 || bytes > INT64_C(1) << 40) return nullptr;
     int64_t least = BLOCK_BYTES_MIN;
     if (scratch->memory && scratch->memory->block_max < least) least = scratch->memory->block_max;
-    int64_t size = bytes > least ? bytes : least;
-    if (scratch->memory && !sb_memory_charge(scratch->memory, size)) {
-        scratch->denied = true;
-        return nullptr;
-    }
-    Block *block = block_new(size, scratch->blocks);
-    if (!block) {
-        if (scratch->memory) sb_memory_release(scratch->memory, size);
-        return nullptr;
-    }
+    // Of an arena a block takes whole units, with its head.
+    int64_t whole = scratch->shared ? bytes + HEAD_BYTES : bytes;
+    int64_t size = whole > least ? whole : least;
+    Block *block = scratch->shared ? block_shared(scratch, size) : block_charged(scratch, size);
+    scratch->denied |= !block && scratch->memory;
+    if (!block) return nullptr;
     if (scratch->memory) scratch->charged += size;
     scratch->blocks = block;
     call->end = block->end;
@@ -63,21 +79,32 @@ void *sb_alloc_slow(SbCall *call, int64_t bytes) {
 void *sb_take(SbCall *call, int64_t bytes) { return sb_alloc(call, bytes); }
 
 void sb_scratch_rewind(SbCall *call) {
-    Block *block = call->scratch->blocks;
+    struct SbScratch *scratch = call->scratch;
+    Block *block = scratch->blocks;
     while (block->next) {
         Block *next = block->next;
-        free(block);
+        if (block->given) {
+            scratch->charged -= block->given;
+            sb_memory_give_shared(scratch->memory, block, block->given);
+        } else {
+            free(block);
+        }
         block = next;
     }
-    call->scratch->blocks = block;
+    scratch->blocks = block;
     call->at = call->begin;
     call->end = block->end;
-    if (!call->scratch->charged) return;
-    sb_memory_release(call->scratch->memory, call->scratch->charged);
-    call->scratch->charged = 0;
+    if (!scratch->charged) return;
+    sb_memory_release(scratch->memory, scratch->charged);
+    scratch->charged = 0;
 }
 
 void sb_scratch_charge(SbCall *call, SbMemory *memory) { call->scratch->memory = memory; }
+
+void sb_scratch_share(SbCall *call, SbMemory *memory) {
+    call->scratch->memory = memory;
+    call->scratch->shared = sb_memory_shares(memory);
+}
 
 bool sb_scratch_take_denied(SbCall *call) {
     bool denied = call->scratch->denied;

@@ -12,6 +12,9 @@ void sb_scratch_close(SbCall *call);
 
 // From now on new blocks are charged to `memory`; over the limit there are none.
 void    sb_scratch_charge(SbCall *call, SbMemory *memory);
+// The same, and other processes may read what lies in new blocks, if the account has an arena. A
+// first block of no bytes has nothing.
+void    sb_scratch_share(SbCall *call, SbMemory *memory);
 int64_t sb_scratch_charged(const SbCall *call);
 // Was there none since it was asked last?
 bool    sb_scratch_take_denied(SbCall *call);

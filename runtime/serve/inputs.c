@@ -4,8 +4,10 @@
 
 bool inputs_open(Serve *s, StageRun *run) {
     SbAlone alone = sb_alone(0);
-    return run->opened || (stage_open(run, &alone.parallel, &s->job->trouble) &&
-                           fills_open_stage(s, run));
+    if (run->opened) return true;
+    bool good = stage_open(run, &alone.parallel, &s->job->trouble) && fills_open_stage(s, run);
+    run->setup.tells_marks = true;
+    return good;
 }
 
 // Units of one file share its descriptor. It is opened without the lock, for which the thread that

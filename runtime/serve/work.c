@@ -119,7 +119,8 @@ static bool ready(Serve *s, Served *task, const Ask *ask, Made *made, Trouble *t
     if (!holds(s, task, ask)) return false;
     uint64_t before = task->unit.ordinal;
     task->unit = ask->unit;
-    bool told = task->run->stage->input == SB_INPUT_ROWS;
+    uint8_t input = task->run->stage->input;
+    bool told = input == SB_INPUT_ROWS || input == SB_INPUT_UNMATCHED;
     // Rows of an inline table lie in each process elsewhere.
     task->unit.entries = told ? ask->entries[0] : task->run->units.what.entries;
     task->unit.right = told ? ask->entries[1] : nullptr;

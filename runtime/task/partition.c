@@ -131,6 +131,7 @@ void partition_close(Partition *partition, const TaskSetup *setup) {
     partition_close_batches(partition, setup);
     partition_close_outs(partition, setup);
     rejects_close(&partition->rejects);
+    marks_close(partition->marks);
     free(partition);
 }
 
@@ -144,6 +145,7 @@ void partition_reset(Partition *partition, const TaskSetup *setup) {
         out->rows = out->head = 0;
     }
     rejects_close(&partition->rejects);
+    if (partition->marks) marks_reset(partition->marks);
     partition->status = SB_STAGE_DONE;
     partition->last = partition->stopped = partition->over = false;
     partition->weight = INT64_MAX;

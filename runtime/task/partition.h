@@ -8,6 +8,7 @@
 #include "runtime/breakers.h"
 #include "runtime/input.h"
 #include "runtime/rejects.h"
+#include "runtime/task/marks.h"
 
 typedef struct SbOutState {
     char     *begin;
@@ -56,6 +57,7 @@ typedef struct Partition {
     int64_t    *left;           // By terminal: what is left of the quota.
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
+    MarkList   *marks;          // What another process has to make; nullptr: nothing.
     int64_t     bytes;          // Charged for outs and batches.
     int64_t     used;           // Of the bytes charged, those that rows fill.
     FarRows    *far;            // Another process made what `outs` hold; or nullptr.
@@ -78,6 +80,7 @@ struct TaskSetup {
     bool           needs_gpu;      // The job must not go on without it.
     int64_t        partition_bytes;  // A partition is full when it holds as many.
     bool           goes_back;      // What breakers get of a partition can be taken back.
+    bool           tells_marks;    // Another process makes the marks of right rows.
     bool           wants_rows;     // Rejects need the number of their row.
     Guards        *guards;         // What is known of rows that ended foreign code.
     Units         *units;

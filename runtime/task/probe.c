@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum : uint8_t { MATCHED = 1 };  // SbBreaker.matched_offset
+
 enum {
     TABLES_SHARE = 8,    // All tables of running tasks take at most as small a part of the memory,
     KEY_SHARE = 4,       // of each the rows of one key,
@@ -128,6 +130,14 @@ void sb_join_ask(SbTask *task, uint64_t hash) {
     if (probe->ask_count == probe->ask_room && !probe->no_room) probe->no_room = !grow_asks(probe);
     if (!probe->no_room) probe->asks[probe->ask_count++] = hash;
     if (++probe->asked >= probe->asks_max || probe->no_room) task->full = true;
+}
+
+void sb_join_mark(SbTask *task, uint8_t *mark) {
+    SbTaskState *state = task->state;
+    MarkList **marks = &state->into->marks;
+    if (!state->setup->tells_marks) __atomic_store_n(mark, MATCHED, __ATOMIC_RELAXED);
+    else if (!marks_add(marks, mark)) trouble_no_memory(&state->trouble, "to mark right rows");
+    else if (marks_are_many(*marks)) task->full = true;
 }
 
 // Runs the stage from the task's cursor up to `end` or as far as the join's asks go; returns how

@@ -131,6 +131,14 @@ static void get_rows(Unpack *from, MadeRows *is) {
     ROWS_FIELDS(UNPACK_NUMBER)
 }
 
+static void put_marks(Text *text, const MarkList *marks) {
+    pack_number(text, marks ? marks->count : 0);
+    if (!marks || marks->count == 0) return;
+    pack_number(text, (int64_t)marks->sum);
+    for (int64_t i = 0; i < marks->count; i++)
+        pack_number(text, (int64_t)(uintptr_t)marks->items[i]);
+}
+
 void wire_put_partition(Text *text, Partition *is, const TaskSetup *setup, WireBlocks *blocks) {
     PARTITION_FIELDS(PACK_NUMBER)
     for (uint32_t i = 0; i < is->insides; i++) {
@@ -144,9 +152,20 @@ void wire_put_partition(Text *text, Partition *is, const TaskSetup *setup, WireB
     }
     pack_number(text, is->rejects.count);
     for (uint32_t i = 0; i < is->rejects.count; i++) reject_pack(text, &is->rejects.items[i]);
+    put_marks(text, is->marks);
     partition_give_up(is, setup, wire_add_block, blocks);
     wire_put_blocks(text, blocks);
     text->failed |= blocks->failed;
+}
+
+static bool get_marks(Unpack *from, MarkList **marks) {
+    uint32_t count = unpack_count(from, sizeof(int64_t));
+    if (count == 0) return true;
+    uint64_t sum = (uint64_t)unpack_number(from);
+    bool good = true;
+    for (uint32_t i = 0; i < count && good; i++)
+        good = marks_add(marks, (uint8_t *)(uintptr_t)unpack_number(from));
+    return good && (*marks)->count == count && (*marks)->sum == sum;
 }
 
 static bool get_rejects(Unpack *from, Partition *partition, const TaskSetup *setup) {
@@ -170,7 +189,8 @@ bool wire_get_partition(Unpack *from, Partition *is, const TaskSetup *setup, Mad
         get_rows(from, &rows[t]);
         is->rows[t] = rows[t].count;
     }
-    return !from->bad && get_rejects(from, is, setup) && wire_get_blocks(from, blocks);
+    return !from->bad && get_rejects(from, is, setup) && get_marks(from, &is->marks) &&
+           wire_get_blocks(from, blocks);
 }
 
 // ---- checks -------------------------------------------------------------------------------------

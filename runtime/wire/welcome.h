@@ -17,7 +17,7 @@ typedef struct Hello {
     Checksum program;        // SbJob.source_hash, and the values of the parameters.
 } Hello;
 
-enum { WIRE_VERSION = 9, WIRE_SETS_MAX = 2 };
+enum { WIRE_VERSION = 10, WIRE_SETS_MAX = 2 };
 
 void wire_put_hello(Text *text, const Hello *hello);
 bool wire_get_hello(Unpack *from, Hello *hello);
