@@ -189,9 +189,18 @@ static void mark_matched(Emit *e, Frame *out) {
     Val mark = LLVMBuildLoad2(e->b, e->i8, at, "mark");
     LLVMSetOrdering(mark, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(mark, 1);
-    Block first = emit_block(e, "mark_first");
+    Block first = emit_block(e, "mark_first"), here = emit_block(e, "mark_here"),
+          tell = emit_block(e, "mark_tell");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, mark, emit_int(e, e->i8, 0), ""), first, end);
     emit_at(e, first);
+    Val tells = emit_load_at(e, e->i32, e->task, offsetof(SbTask, tells_marks), "tells_marks");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, tells, emit_i32(e, 0), ""), here, tell);
+    emit_at(e, here);
+    Val store = LLVMBuildStore(e->b, emit_int(e, e->i8, 1), at);
+    LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(store, 1);
+    emit_jump(e, end);
+    emit_at(e, tell);
     emit_callv(e, "sb_join_mark", e->type_void, arg(e->task), arg(at));
     emit_jump(e, end);
     emit_at(e, end);

@@ -62,8 +62,8 @@ int32_t sb_join_list(SbTask *task, uint32_t breaker, const SbEntry *first, const
 // The next row of the list, in the order of the chain; in another one where one match decides.
 // nullptr: there is none.
 const SbEntry *sb_join_listed(SbTask *task, uint32_t breaker);
-// A right row is matched for the first time, as far as this process knows: the byte of its entry at
-// SbBreaker.matched_offset.
+// Another process is to mark a right row as matched: the byte of its entry at
+// SbBreaker.matched_offset, which is 0.
 void sb_join_mark(SbTask *task, uint8_t *mark);
 // What comes after `entry`, the last of a chain that is cut. The entry lives until the next call
 // for this join. nullptr: the chain ends.

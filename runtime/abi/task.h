@@ -77,6 +77,8 @@ typedef struct SbTask {
     uint32_t insides;          // Loops in which the stage goes on inside the row at the cursor.
     SbInside inside[SB_INSIDE_MAX];  // The outer loop first; none: the stage begins with the row.
     uint32_t asked;            // SbStage.ask: breaker number of a join.
+    int32_t  tells_marks;      // Right rows that are matched are told (sb_join_mark): this process
+                               // only reads them.
     SbFailure failure;
     SbBatchRows batch;         // Of SbStage.calls.
     SbKernelRows kernel;       // Of SbStage.kernels.

@@ -230,6 +230,12 @@ int64_t sb_breaker_leave_out(SbBreakerState *breaker, const SbKeyFilter *filter)
     return left_out;
 }
 
+int64_t sb_breaker_take_left_out(SbBreakerState *breaker, uint32_t thread) {
+    int64_t left_out = breaker->parts[thread].rows.left_out;
+    breaker->parts[thread].rows.left_out = 0;
+    return left_out;
+}
+
 bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most) {
     if (most == INT64_MAX) return true;
     FirstRows *first = breaker->first = calloc(breaker->threads, sizeof *first);

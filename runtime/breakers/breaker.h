@@ -37,6 +37,8 @@ bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most);
 // Of a join: from now on right rows are left out whose keys the filter has not; nullptr: none are.
 // The filter must outlive that. Returns how many were left out before.
 int64_t sb_breaker_leave_out(SbBreakerState *breaker, const SbKeyFilter *filter);
+// How many the part has left out since this was asked last.
+int64_t sb_breaker_take_left_out(SbBreakerState *breaker, uint32_t thread);
 
 // What tasks of `thread` put into SbTask.terminals: SbGroups * for a group, SbRows * else.
 void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread);

@@ -196,12 +196,22 @@ static bool add_runs(Dispatch *d, const Flushed *flushed) {
     return good;
 }
 
+static void count_left_out(Dispatch *d, const Flushed *flushed) {
+    const SbStage *stage = d->runs[flushed->stage].stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        if (flushed->left_out[t] > 0)
+            d->own->job->breakers.left_out[stage->terminals[t]] += flushed->left_out[t];
+}
+
 static void take(Dispatch *d, NodeId node, Flushed *flushed) {
     if (flushed->trouble.kind != TROUBLE_NONE) {
         dispatch_trouble(d, TROUBLE_MEMORY, &flushed->trouble);
         return;
     }
-    if (add_parts(d, node, flushed) && add_runs(d, flushed)) return;
+    if (add_parts(d, node, flushed) && add_runs(d, flushed)) {
+        count_left_out(d, flushed);
+        return;
+    }
     if (!spill_trouble(d->own->spill, d->own->trouble)) dispatch_no_memory(d);
     dispatch_stop(d);
 }

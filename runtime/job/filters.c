@@ -67,7 +67,7 @@ void filters_open(const StageRun *runs, const StageRun *fills, SbParallel *paral
 void filters_close(Job *job, uint32_t breaker) {
     if (!job->breakers.filters[breaker]) return;
     SbBreakerState *state = job->breakers.states[breaker];
-    job->breakers.left_out[breaker] = sb_breaker_leave_out(state, nullptr);
+    job->breakers.left_out[breaker] += sb_breaker_leave_out(state, nullptr);
     key_filter_close(job->breakers.filters[breaker]);
     job->breakers.filters[breaker] = nullptr;
 }

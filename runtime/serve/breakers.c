@@ -227,6 +227,7 @@ static void flush_breaker(Serve *s, const Flush *flush, uint32_t t, Flushed *flu
     for (uint32_t lane = 0; lane < s->fills.lane_count && good; lane++) {
         pthread_mutex_lock(&s->fills.lanes[lane].runs);
         good = flush_part(state, lane, s->fills.of_set, stays, t, flushed);
+        flushed->left_out[t] += sb_breaker_take_left_out(state, lane);
         pthread_mutex_unlock(&s->fills.lanes[lane].runs);
     }
     SpillRun *runs = sb_breaker_leave_runs(state, &count);

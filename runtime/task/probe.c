@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-enum : uint8_t { MATCHED = 1 };  // SbBreaker.matched_offset
-
 enum {
     TABLES_SHARE = 8,    // All tables of running tasks take at most as small a part of the memory,
     KEY_SHARE = 4,       // of each the rows of one key,
@@ -135,8 +133,7 @@ void sb_join_ask(SbTask *task, uint64_t hash) {
 void sb_join_mark(SbTask *task, uint8_t *mark) {
     SbTaskState *state = task->state;
     MarkList **marks = &state->into->marks;
-    if (!state->setup->tells_marks) __atomic_store_n(mark, MATCHED, __ATOMIC_RELAXED);
-    else if (!marks_add(marks, mark)) trouble_no_memory(&state->trouble, "to mark right rows");
+    if (!marks_add(marks, mark)) trouble_no_memory(&state->trouble, "to mark right rows");
     else if (marks_are_many(*marks)) task->full = true;
 }
 

@@ -282,6 +282,7 @@ static void reject_long_row(SbTaskState *state) {
 bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
     *state = (SbTaskState){.setup = setup,
                             .buffer = {.memory = setup->memory, .relief = setup->relief}};
+    state->task.tells_marks = setup->tells_marks;
     SbIndex *index = &state->index;
     uint32_t fields = 1;
     for (uint32_t i = 0; setup->files && i < setup->files->file_count; i++) {

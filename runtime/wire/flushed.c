@@ -99,6 +99,29 @@ static void put_run(Text *text, const FlushedRun *is) {
     for (int64_t i = 0; i < is->mark_count; i++) put_mark(text, &is->marks[i]);
 }
 
+enum : uint32_t { TERMINALS = sizeof((Flushed){0}.left_out) / sizeof(int64_t) };
+
+// Of most terminals there are none.
+static void put_left_out(Text *text, const Flushed *flushed) {
+    uint32_t some = 0;
+    for (uint32_t t = 0; t < TERMINALS; t++) some += flushed->left_out[t] != 0;
+    pack_number(text, some);
+    for (uint32_t t = 0; t < TERMINALS; t++) {
+        if (flushed->left_out[t] == 0) continue;
+        pack_number(text, t);
+        pack_number(text, flushed->left_out[t]);
+    }
+}
+
+static void get_left_out(Unpack *from, Flushed *flushed) {
+    uint32_t some = unpack_count(from, 2 * sizeof(int64_t));
+    for (uint32_t i = 0; i < some; i++) {
+        int64_t t = unpack_number(from), rows = unpack_number(from);
+        if (t < 0 || t >= TERMINALS || rows < 0) from->bad = true;
+        else flushed->left_out[t] = rows;
+    }
+}
+
 void wire_put_flushed(Text *text, const Flushed *flushed) {
     pack_number(text, flushed->stage);
     pack_number(text, flushed->corrupt);
@@ -109,6 +132,7 @@ void wire_put_flushed(Text *text, const Flushed *flushed) {
     pack_number(text, flushed->run_count);
     for (uint32_t i = 0; i < flushed->run_count; i++) put_run(text, &flushed->runs[i]);
     wire_put_blocks(text, &flushed->blocks);
+    put_left_out(text, flushed);
     text->failed |= flushed->failed || flushed->blocks.failed;
 }
 
@@ -155,7 +179,9 @@ bool wire_get_flushed(Unpack *from, Flushed *flushed) {
     uint32_t runs = unpack_count(from, 11 * sizeof(int64_t));
     for (uint32_t i = 0; i < runs; i++)
         if (!get_run(from, flushed)) return false;
-    return wire_get_blocks(from, &flushed->blocks) && !flushed->failed;
+    if (!wire_get_blocks(from, &flushed->blocks)) return false;
+    get_left_out(from, flushed);
+    return !from->bad && !flushed->failed;
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -184,6 +210,8 @@ bool wire_check_flushed(const ArenaSpace *space, uint32_t arena, const SbJob *jo
         !wire_check(space, arena, &flushed->blocks, nullptr, 0))
         return false;
     const SbStage *stage = &job->stages[flushed->stage];
+    for (uint32_t t = 0; t < TERMINALS; t++)
+        if (flushed->left_out[t] > 0 && !fills(job, stage, t)) return false;
     for (uint32_t i = 0; i < flushed->part_count; i++)
         if (flushed->parts[i].set >= WIRE_SETS_MAX ||
             !check_part(job, stage, &flushed->parts[i], &flushed->blocks, space->span))

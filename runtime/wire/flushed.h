@@ -36,6 +36,7 @@ typedef struct Flushed {
     FlushedRun  *runs;
     uint32_t     run_count, run_room;
     WireBlocks   blocks;    // In which the rows lie.
+    int64_t      left_out[UINT8_MAX + 1];  // By terminal: right rows that were not kept.
     bool         corrupt;   // Something else has written to rows, and nothing is handed over.
     bool         failed;    // There was no memory for one.
 } Flushed;
