@@ -59,8 +59,10 @@ static void look_at_part(Looker *looker, const SbBreaker *what, const FarPart *p
     }
 }
 
+// What a worker of another machine has handed over is a copy from then on. If it reads these rows
+// later they come back, as the job has put them together.
 static void seal(const Serve *s, const WireBlocks *blocks) {
-    for (uint32_t i = 0; i < blocks->count; i++)
+    for (uint32_t i = 0; i < blocks->count && !s->joined; i++)
         sb_memory_seal_shared(&s->job->machine.memory, blocks->items[i].at,
                               blocks->items[i].bytes);
 }
