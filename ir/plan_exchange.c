@@ -194,6 +194,8 @@ static void say_who(TextBuf *buf, const Plan *plan, uint32_t breaker, bool fills
     if (far) text_buf_add(buf, TEXT("workers"));
     if (far && why.len) text_buf_add(buf, TEXT(" and "));
     if (why.len) text_buf_format(buf, "the job, as %.*s", TEXT_ARG(why));
+    if (!fills && far && plan->breakers[breaker].kind == BREAK_JOIN)
+        text_buf_add(buf, TEXT("; on other machines in a copy, if it is small"));
     if (fills && far)
         text_buf_format(buf, ", each hands over %s", hands[plan->breakers[breaker].kind]);
 }

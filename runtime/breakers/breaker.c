@@ -231,9 +231,7 @@ int64_t sb_breaker_leave_out(SbBreakerState *breaker, const SbKeyFilter *filter)
 }
 
 int64_t sb_breaker_take_left_out(SbBreakerState *breaker, uint32_t thread) {
-    int64_t left_out = breaker->parts[thread].rows.left_out;
-    breaker->parts[thread].rows.left_out = 0;
-    return left_out;
+    return __atomic_exchange_n(&breaker->parts[thread].rows.left_out, 0, __ATOMIC_RELAXED);
 }
 
 bool sb_breaker_want_first(SbBreakerState *breaker, int64_t most) {

@@ -250,6 +250,8 @@ void sb_join_ranges_close(SbJoinRanges *ranges, SbMemory *memory) {
     if (ranges) sb_memory_free_shared(memory, ranges, ranges->bytes);
 }
 
+int64_t sb_join_ranges_bytes(const SbJoinRanges *ranges) { return ranges->bytes; }
+
 // ---- searching ----------------------------------------------------------------------------------
 
 static const RangeChain *find_chain(const SbJoinRanges *ranges, const SbEntry *first) {

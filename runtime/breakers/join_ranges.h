@@ -23,6 +23,8 @@ typedef struct SbJoinRanges SbJoinRanges;
 // it, where the account has an arena. nullptr: no chain gains, or there is no memory.
 SbJoinRanges *sb_join_ranges_make(const SbJoinBuild *build, SbMemory *memory, SbParallel *parallel);
 void sb_join_ranges_close(SbJoinRanges *ranges, SbMemory *memory);
+// Of the block that it is.
+int64_t sb_join_ranges_bytes(const SbJoinRanges *ranges);
 
 // Where a left row is among the rows of a key.
 typedef struct SbRangeSearch {

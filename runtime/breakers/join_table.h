@@ -37,4 +37,9 @@ static inline const SbEntry *join_next_of(const SbBreaker *what, const SbEntry *
 // SB_FAULT_TOO_LARGE: out of memory.
 int32_t sb_join_table_build(SbJoinBuild *build, SbParallel *parallel);
 
+// How many slots the table has.
+static inline int64_t sb_join_table_slots(const SbTable *table) {
+    return (int64_t)(table->span ? table->span : table->mask + 1);
+}
+
 #endif

@@ -167,6 +167,7 @@ static void release_breakers(Dispatch *d) {
         d->own->closing_count--;
         tell_closing_breaker(&d->observers, breaker);
         filters_close(d->own->job, breaker);  // Where it was never finished.
+        far_table_close(d, breaker);
         if (d->own->breakers[breaker]) sb_breaker_close(d->own->breakers[breaker]);
         d->own->breakers[breaker] = nullptr;
         account_close(account_of(d, (BreakerId){i}));
@@ -374,6 +375,7 @@ static void finish(Dispatch *d, uint32_t thread) {
     pthread_mutex_unlock(&d->lock);
     if (!skip) status = sb_breaker_finish(job->breakers.states[breaker], &d->own->crew.parallel);
     if (!skip && status == SB_OK) good = tell_finished(&d->observers, breaker);
+    bool far = skip || status != SB_OK || far_table_finished(d, breaker);
     pthread_mutex_lock(&d->lock);
     dispatch_clock(d);
     tell_done(&d->observers, thread);
@@ -384,7 +386,8 @@ static void finish(Dispatch *d, uint32_t thread) {
     if (job->breakers.states[breaker]) sb_breaker_let_far_go(job->breakers.states[breaker]);
     account_trim(account_of(d, id));
     bool read = !skip && !d->draining;
-    dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id, .home = far_bring_home(d, id),
+    dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
+                             .home = far_bring_home(d, id, far),
                              .count = read ? UNITS_LATER : 0, .bytes = job->ask.options.partition});
 }
 

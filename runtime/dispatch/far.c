@@ -85,6 +85,7 @@ void far_ask(Dispatch *d, Flow *flow) {
         return;
     }
     fill_ask(d, flow, &ask);
+    far_tables_send(d, flow);
     if (!far_send_rows(d, flow, &ask)) {
         drop_partition(flow);
         corrupt_fail(d, flow);

@@ -22,6 +22,13 @@ void far_rows_leave(Dispatch *d, Flow *flow);
 // It is not held any more, if it was; none of the node is.
 void far_rows_wake(Dispatch *d, Flow *flow);
 void far_rows_lose(Dispatch *d, NodeId node);
+// far_tables.c: a table is finished, and nobody reads it yet; without the lock. False: workers of
+// other machines do not get it.
+bool far_table_finished(Dispatch *d, uint32_t breaker);
+// A worker of another machine gets the tables that the flow looks rows up in, once.
+void far_tables_send(Dispatch *d, const Flow *flow);
+// The table is about to be closed.
+void far_table_close(Dispatch *d, uint32_t breaker);
 // The partition that the worker answered with, as if the flow had made it here; nullptr: there is
 // none. Then the flow has to ask for memory (flow->need), or the job ends, or the worker is lost.
 Partition *far_take(Dispatch *d, Flow *flow, int64_t *busy);

@@ -65,9 +65,9 @@ void far_warn_untimed(Job *job, const SbStage *stage) {
                  (int)stage->label.len, stage->label.ptr);
 }
 
-bool far_bring_home(Dispatch *d, BreakerId id) {
+bool far_bring_home(Dispatch *d, BreakerId id, bool far) {
     const SbBreakerState *breaker = d->own->breakers[d->plan->breakers[id.i]];
-    bool home = breaker && sb_breaker_join(breaker);
+    bool home = breaker && (sb_breaker_join(breaker) || !far);
     for (uint32_t s = 0; home && s < d->what->stage_count; s++) {
         CoreStage *stage = &d->plan->plan.stages[s];
         bool looks = false;

@@ -32,8 +32,8 @@ void far_fills_lose(Dispatch *d, NodeId node);
 
 // Calls of the stage with a time limit run in this process.
 void far_warn_untimed(Job *job, const SbStage *stage);
-// If a table that is finished lies on disk, stages that look rows up in it run in this process.
-// None has begun. False: it lies in memory.
-bool far_bring_home(Dispatch *d, BreakerId breaker);
+// If a table that is finished lies on disk, or is too large for workers of other machines (`!far`),
+// stages that look rows up in it run in this process. None has begun. False: they may run anywhere.
+bool far_bring_home(Dispatch *d, BreakerId breaker, bool far);
 
 #endif

@@ -50,7 +50,8 @@ bool joins_open(Workers *w) {
     LinkAddress address, bound;
     w->mirrors = calloc(w->count, sizeof *w->mirrors);
     w->arrived = calloc(w->count, sizeof *w->arrived);
-    if (!w->mirrors || !w->arrived) return trouble_no_memory(&w->job->trouble, "for workers");
+    if (!w->mirrors || !w->arrived || !far_tables_open(w))
+        return trouble_no_memory(&w->job->trouble, "for workers");
     for (uint32_t n = w->own + 1; n < w->count; n++) {
         w->mirrors[n] = arena_open(&w->space, n);
         if (!w->mirrors[n]) return trouble_no_memory(&w->job->trouble, "for workers");
@@ -70,6 +71,7 @@ void joins_close(Workers *w) {
     }
     free(w->mirrors);
     free(w->arrived);
+    far_tables_close(w);
 }
 
 // ---- guests -------------------------------------------------------------------------------------
@@ -126,12 +128,12 @@ static uint32_t free_place(const Workers *w) {
     return 0;
 }
 
-// What the process has beside copies of what its tasks read: what the schedule gives them, and what
-// waits to be sent.
+// What the process has beside copies of what its tasks read: what the schedule gives them, what
+// waits to be sent, and tables of joins.
 static int64_t other_memory(const Workers *w) {
     enum : int64_t { PROCESS = 12 << 20 };
     int64_t memory = w->job->machine.workers.memory;
-    return memory + wire_queue_room(memory) + PROCESS;
+    return memory + wire_queue_room(memory) + PROCESS + far_tables_room(w->job);
 }
 
 static int64_t least_memory(const Workers *w) {

@@ -4,6 +4,7 @@
 //   fleet.c    how many workers there are: drains, growing, shrinking, silence; figures of them
 //   joins.c    workers of other machines, which join
 //   far_rows.c what they read goes there, as far as there is room
+//   far_tables.c tables of joins go there, if they are small
 #ifndef SBC_RUNTIME_DISPATCH_LIVES_H
 #define SBC_RUNTIME_DISPATCH_LIVES_H
 
@@ -77,6 +78,9 @@ struct Workers {
     // Of a job that listens.
     Arena    **mirrors;   // By node: which blocks of a place's arena are there.
     WireBlocks *arrived;  // By node: blocks of which no message has spoken yet.
+    RowRanges *tables;    // By breaker: the table of a join, as places get it; empty: they do not.
+    int64_t    tables_bytes;  // Of their memory that these take.
+    uint32_t  *tables_there;  // By node and breaker: the life of the place that has a copy.
     Guest      guests[GUESTS_MAX];
     uint32_t   turned;    // Connections that were turned away.
     int64_t    alone_since;  // No worker has joined yet; 0: one has, or nobody has to know.
@@ -121,6 +125,14 @@ bool joins_own(Workers *w, NodeId node, const WireBlocks *blocks);
 void joins_give(const Workers *w, NodeId node, const WireBlocks *blocks);
 void joins_replace(Workers *w, NodeId node);
 void joins_tick(Workers *w);
+// ---- far_tables.c; the same ---------------------------------------------------------------------
+
+// Bytes that a place keeps for tables of joins.
+int64_t far_tables_room(const Job *job);
+// False: no memory.
+bool far_tables_open(Workers *w);
+void far_tables_close(Workers *w);
+
 // ---- fleet.c; the same --------------------------------------------------------------------------
 
 // The process of the worker is gone and forgotten: has it to be replaced as one that was lost?

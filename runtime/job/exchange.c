@@ -58,6 +58,15 @@ static void add_breaker(TextTable *table, const SbJob *what, const FlowPlan *flo
     sb_table_add(table, why.ptr, why.len);
 }
 
+static void add_copies(const SbJob *what, Text *text) {
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        if (what->stages[s].need_count == 0) continue;
+        sb_text_str(text, "workers of other machines get a copy of a join's table of up to an "
+                          "eighth of a worker's memory, and 64 MiB; the job reads larger ones\n");
+        return;
+    }
+}
+
 static void print(const SbJob *what, const FlowPlan *flow, Text *text) {
     TextTable table = {.columns = 6, .left = 6};
     static const char *const heads[] = {"exchange", "filled by", "each hands over",
@@ -88,5 +97,6 @@ void exchange_print(const FlowParts *of, uint32_t threads, Text *text) {
     bool known = plan && machine.workers.count > 0 &&
                  flow_job_make(&parts, &sizes, plan) == FLOW_OK;
     if (known) print(of->ask->what, plan, text);
+    if (known && of->ask->options.listen) add_copies(of->ask->what, text);
     free(plan);
 }

@@ -207,8 +207,6 @@ static SbStr why_home(const Maker *m, uint32_t s) {
     bool fills = fills_any(m, stage);
     if (stage->home.len > 0) return stage->home;
     if (reads_stream(m, stage)) return words("a pipe or compressed file is read once");
-    if (stage->need_count > 0 && m->numbers->places > 0)
-        return words("workers of other machines have no table of a join");
     if (fills && !m->repeats[s]) return words("its rows come of what is read once");
     if (m->numbers->timed_only && stage->timeout == 0)
         return words("workers only make calls with a time limit");

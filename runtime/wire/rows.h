@@ -54,6 +54,9 @@ int64_t row_pages(const RowRange *ranges, uint32_t count);
 bool row_ranges_next(const RowRanges *ranges, uint32_t *range, int64_t *done, uint32_t task,
                      Text *text);
 
+// In place of a task: the rows are the table of a join, which stays until its LEAVE.
+static inline uint32_t wire_table_task(uint32_t breaker) { return UINT32_MAX - breaker; }
+
 // What a ROWS says: `count` pieces, whose addresses and bytes follow.
 typedef struct RowsHead {
     uint32_t task, count;
