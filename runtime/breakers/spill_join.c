@@ -190,9 +190,10 @@ static bool advance(SpillJoinCursor *cursor) {
     return show(cursor);
 }
 
-// Shows the first row that is not before `place`: a hash, and an order among its rows.
+// Shows the first row that is not before `place`: a hash, and an order among its rows, which are
+// never alike.
 static bool seek(SpillJoinCursor *cursor, SpillKey place) {
-    return spill_merge_seek(cursor->merge, place) && show(cursor);
+    return spill_merge_seek(cursor->merge, place, true) && show(cursor);
 }
 
 // The same. Rows after it were not shown yet.
@@ -503,12 +504,24 @@ typedef struct Answer {
     _Atomic int64_t  chains_cut;
 } Answer;
 
+// Of a chain that is cut, and that is sought by numbers, the first row leads to all others: is it
+// another one?
+static bool is_sought(const SpillJoin *join, const SpillJoinRows *rows, int64_t at) {
+    uint64_t next;
+    memcpy(&next, (const char *)rows->entries[at] + join->what->next_offset, sizeof next);
+    if (!join->what->jump_offset || next != SB_CUT) return false;
+    for (int64_t i = 0; i < at; i++)
+        if (join->what->equal(rows->entries[i], rows->entries[at])) return true;
+    return false;
+}
+
 // Puts the rows of a hash down as answers to `unit`.
 static bool answer_unit(Answer *of, const SpillJoinRows *rows, uint64_t unit, SbRows *out) {
     const SpillJoin *join = of->join;
     bool cut = false;
     for (int64_t i = 0; i < rows->rows.count; i++) {
         const SbEntry *row = rows->entries[i];
+        if (is_sought(join, rows, i)) continue;
         SbEntry *copy = spill_copy(out, join->what, row);
         if (!copy && sb_rows_relieve(out)) copy = spill_copy(out, join->what, row);
         if (!copy) return false;

@@ -136,6 +136,12 @@ int64_t spill_index_before(const SpillIndex *index, SpillKey key) {
     return low;
 }
 
+bool spill_index_has(const SpillIndex *index, int64_t mark, SpillKey key) {
+    if (mark >= index->count) return false;
+    SpillKey at = index->marks[mark].key;
+    return at.key == key.key && at.more == key.more;
+}
+
 int64_t spill_index_of_row(const SpillIndex *index, int64_t row) {
     int64_t low = 0, high = index->count;
     while (low < high) {

@@ -68,6 +68,8 @@ bool spill_index_end(SpillIndex *index, Spill *spill, uint32_t thread, SpillRun 
 
 // As many marks have a lesser key.
 int64_t spill_index_before(const SpillIndex *index, SpillKey key);
+// Is there a mark of that number, with that key?
+bool spill_index_has(const SpillIndex *index, int64_t mark, SpillKey key);
 // The last mark that the row is not before.
 int64_t spill_index_of_row(const SpillIndex *index, int64_t row);
 

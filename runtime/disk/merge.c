@@ -98,6 +98,8 @@ typedef struct Source {
     SpillKey    key;      // Its own; the greatest one at the run's end.
     int64_t     row;      // Its number in the run.
     int64_t     mark;     // The last one of the run's index that is not after its block.
+    int64_t     block_at; // Where the block that is there begins in the file; -1: none is.
+    SpillKey    before;   // Of the row before the one that is shown, if that is in the block.
 } Source;
 
 // Who lost a game, with the key, so that games between many sources stay within a few cache lines.
@@ -135,19 +137,23 @@ static void pass_block(Source *source) {
 static bool next_block(Source *source) {
     const SpillIndex *index = source->reader.run.index;
     int64_t from = source->reader.at, next = source->mark + 1;
+    source->block_at = -1;
     if (!spill_read(&source->reader)) return false;
+    source->block_at = from;
     if (index && next < index->count && index->marks[next].at == from) source->mark = next;
     return true;
 }
 
 static const SpillKey greatest = {UINT64_MAX, UINT64_MAX};
 
-// Shows the source's next row.
+// Shows the source's next row. At the end the last block stays.
 static bool advance(SpillMerge *merge, Source *source) {
+    if (source->entry) source->before = source->key;
     source->entry = nullptr;
     source->key = greatest;
     source->row++;
     if (source->at == source->reader.len) {
+        if (source->reader.at >= source->reader.run.end) return !merge->spill->failed;
         source->at = 0;
         if (source->room_end) pass_block(source);
         if (!next_block(source)) return !merge->spill->failed;
@@ -232,7 +238,7 @@ static bool open_source(SpillMerge *merge, const SpillMergeOf *of, uint32_t i) {
     *reader = (SpillReader){.spill = merge->spill, .run = *run, .at = run->begin,
                             .ahead = ahead, .ahead_max = ahead};
     merge->losers[i].source = NOBODY;
-    merge->sources[i].row = merge->sources[i].mark = -1;
+    merge->sources[i].row = merge->sources[i].mark = merge->sources[i].block_at = -1;
     if (of->cut) {
         reader->at = of->cut->spans[i].begin;
         reader->run.end = of->cut->spans[i].end;
@@ -318,13 +324,20 @@ int64_t spill_merge_row(const SpillMerge *merge) { return merge->row; }
 
 // ---- going elsewhere ----------------------------------------------------------------------------
 
-// Shows the first row after the mark.
-static bool place(SpillMerge *merge, Source *source, int64_t mark) {
+// Shows a row that is not after the first one that is not before the key; the mark is before that
+// one. Who looks for a row goes to and fro in one block, and runs that the row is not in stay where
+// they are: what is there is not read again.
+static bool place(SpillMerge *merge, Source *source, int64_t mark, SpillKey key) {
     const SpillMark *to = &source->reader.run.index->marks[mark];
-    spill_seek(&source->reader, &source->reader.run, to->at);
+    bool follows = source->block_at >= 0 && source->mark == mark;
+    if (follows && spill_key_less(source->before, key)) return true;
+    bool is_there = source->block_at == to->at;
+    if (!is_there) spill_seek(&source->reader, &source->reader.run, to->at);
     source->at = 0;
-    source->mark = mark - 1;
+    source->mark = is_there ? mark : mark - 1;
     source->row = to->row - 1;
+    source->entry = nullptr;
+    source->before = (SpillKey){0};
     return advance(merge, source);
 }
 
@@ -382,7 +395,7 @@ bool spill_merge_go_to(SpillMerge *merge, SpillKey key) {
         const SpillIndex *index = source->reader.run.index;
         int64_t next = source->mark + 1, row = source->row;
         bool far = index && next < index->count && spill_key_less(index->marks[next].key, key);
-        bool good = (!far || place(merge, source, mark_before(index, key))) &&
+        bool good = (!far || place(merge, source, mark_before(index, key), key)) &&
                     pass_to(merge, source, key);
         merge->row += source->row - row;
         merge->ended = !good;
@@ -391,7 +404,7 @@ bool spill_merge_go_to(SpillMerge *merge, SpillKey key) {
     return !merge->spill->failed;
 }
 
-bool spill_merge_seek(SpillMerge *merge, SpillKey key) {
+bool spill_merge_seek(SpillMerge *merge, SpillKey key, bool apart) {
     bool good = true;
     merge->begun = true;
     merge->row = 0;
@@ -399,8 +412,10 @@ bool spill_merge_seek(SpillMerge *merge, SpillKey key) {
     for (uint32_t i = 0; i < merge->count && good; i++) {
         Source *source = &merge->sources[i];
         const SpillIndex *index = source->reader.run.index;
+        int64_t mark = mark_before(index, key);
+        if (apart && spill_index_has(index, mark + 1, key)) mark++;
         if (index->count > 0)
-            good = place(merge, source, mark_before(index, key)) && pass_to(merge, source, key);
+            good = place(merge, source, mark, key) && pass_to(merge, source, key);
         else good = advance(merge, source);
         merge->row += source->row;
         if (good) play(merge, i);

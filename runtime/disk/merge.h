@@ -111,7 +111,8 @@ SpillKey spill_runs_place(const SpillRuns *runs, int64_t row);
 // Passes the rows before the key; rows after it were not shown yet. Blocks that an index says are
 // not needed are not read.
 bool spill_merge_go_to(SpillMerge *merge, SpillKey key);
-// Goes to the first row that is not before the key, from anywhere. All runs have an index.
-bool spill_merge_seek(SpillMerge *merge, SpillKey key);
+// Goes to the first row that is not before the key, from anywhere. All runs have an index. `apart`:
+// no two rows have the same key, so that a block at the key begins with the row.
+bool spill_merge_seek(SpillMerge *merge, SpillKey key, bool apart);
 
 #endif

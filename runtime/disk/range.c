@@ -42,12 +42,6 @@ void spill_cutter_close(SpillCutter *cutter) {
     *cutter = (SpillCutter){0};
 }
 
-static bool has_mark_at(const SpillIndex *index, int64_t mark, SpillKey key) {
-    if (mark == index->count) return false;
-    SpillKey at = index->marks[mark].key;
-    return at.key == key.key && at.more == key.more;
-}
-
 // The mark that comes next of all runs, of the run *of. nullptr: there is none.
 static const SpillMark *least(const SpillCutter *cutter, uint32_t *of) {
     const SpillMark *found = nullptr;
@@ -68,7 +62,7 @@ static bool is_good_end(const SpillCutter *cutter, uint32_t run, SpillKey key, i
     if (!cutter->runs->apart || bytes >= cutter->bytes + cutter->waste) return true;
     for (uint32_t r = 0; r < cutter->runs->count; r++) {
         const SpillIndex *index = cutter->runs->items[r].index;
-        if (r != run && has_mark_at(index, cutter->next[r], key)) return true;
+        if (r != run && spill_index_has(index, cutter->next[r], key)) return true;
     }
     return false;
 }
@@ -100,7 +94,7 @@ static SpillSpan span_of(const SpillRun *run, int64_t first, int64_t next) {
 static int64_t first_mark(const SpillCutter *cutter, uint32_t r) {
     int64_t next = cutter->next[r];
     bool begins = next == 0 || (cutter->runs->apart &&
-                                has_mark_at(cutter->runs->items[r].index, next, cutter->from));
+                                spill_index_has(cutter->runs->items[r].index, next, cutter->from));
     return begins ? next : next - 1;
 }
 

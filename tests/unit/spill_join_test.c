@@ -22,6 +22,7 @@ typedef struct Right {
     int64_t        key;
     SbStr          text;
     const SbEntry *next;
+    SbJump         jump;    // In some tests.
     uint8_t        matched;
 } Right;
 
@@ -485,24 +486,27 @@ static void check_unit(const Job *job, const SpillJoin *answers, int64_t unit, i
 static void check_told_cut(const Job *job, const SpillJoin *answers, int64_t unit) {
     Taker told;
     const SbEntry *last = nullptr;
-    int64_t at = 0;
+    int64_t at = 0, count = 0;
     taker_open(&told, answers, INT64_MAX, 0);
     CHECK(spill_join_take_answers(&told.take, (uint64_t)unit, nullptr, 0) == JOIN_TAKEN);
     for (int64_t i = 0; i < told.rows.rows.count; i++) {
         if (((const Right *)told.rows.entries[i])->key != HOT_KEY) continue;
         last = told.rows.entries[i];
+        count++;
         at = next_of_key(job, HOT_KEY, at) + 1;
     }
     CHECK(last && (uintptr_t)((const Right *)last)->next == SB_CUT);
     if (last) walk_cut(job, last, at - 1, 1000);
+    CHECK_SAYS((count == 1) == (job->what.jump_offset > 0), "%ld rows", (long)count);
     taker_close(&told);
 }
 
-static void check_told(int64_t limit, bool cuts) {
+static void check_told(int64_t limit, bool cuts, bool sought) {
     Job job;
     SpillRuns runs;
     int64_t checked = 0;
     job_open(&job, 3000, limit, SB_JOIN_MATCHES);
+    if (sought) job.what.jump_offset = offsetof(Right, jump);
     CHECK(spill_runs_open(&runs, &job.spill, job.spill.memory));
     write_asks(&job, &runs);
     SpillJoin *answers = spill_join_answer(job.join, &runs, UNITS, &in_turn);
@@ -520,9 +524,12 @@ static void check_told(int64_t limit, bool cuts) {
 }
 
 static void units_are_told_what_they_ask_for(void) {
-    check_told(256 << 20, false);
-    check_told(16 << 20, true);
+    check_told(256 << 20, false, false);
+    check_told(16 << 20, true, false);
 }
+
+// Of a chain that is cut and sought by numbers, units are told the first row.
+static void a_sought_chain_is_told_by_one_row(void) { check_told(16 << 20, true, true); }
 
 // Answers that fill the memory are written before the right rows of the next hash need room: for
 // some of these sizes, those of the hot key come when the rest is too little for them.
@@ -622,11 +629,97 @@ static void numbers_have_places(void) {
     SpillMerge *merge = spill_merge_open(runs, &job.what, &spill_join_by);
     CHECK(merge && runs->count > 0);
     for (int64_t row = 0; merge && row < THIN_ROWS; row += THIN_ROWS / 7) {
-        CHECK(spill_merge_seek(merge, spill_runs_place(runs, row)));
+        CHECK(spill_merge_seek(merge, spill_runs_place(runs, row), false));
         int64_t at = spill_merge_row(merge);
         CHECK_SAYS(at <= row && row - at <= THIN_ROWS / 50, "%ld of %ld", (long)at, (long)row);
     }
     spill_merge_close(merge);
+    job_close(&job);
+}
+
+// ---- seeking ------------------------------------------------------------------------------------
+
+static SpillKey *keys_of_rows(const Job *job, const SpillRuns *runs) {
+    SpillKey *keys = calloc((size_t)job->rows + 1, sizeof *keys);
+    SpillMerge *merge = spill_merge_open(runs, &job->what, &spill_join_by);
+    int64_t held, count = 0;
+    for (const SbEntry *entry; merge && (entry = spill_merge_first(merge, &held)); count++) {
+        keys[count] = spill_key_of(&spill_join_by, entry);
+        spill_merge_pass(merge);
+    }
+    CHECK(count == job->rows);
+    keys[count] = (SpillKey){UINT64_MAX, UINT64_MAX};
+    spill_merge_close(merge);
+    return keys;
+}
+
+// Goes to the row by its key, or by the least one for which it is the first.
+static void check_seek(SpillMerge *merge, const SpillKey *keys, int64_t row, int way) {
+    SpillKey least = row > 0 ? keys[row - 1] : (SpillKey){0};
+    least.more += row > 0;
+    CHECK(spill_merge_seek(merge, way == 0 ? least : keys[row], way == 1));
+    int64_t held;
+    const SbEntry *entry = spill_merge_first(merge, &held);
+    CHECK_SAYS(spill_merge_row(merge) == row, "%ld, not %ld", (long)spill_merge_row(merge),
+               (long)row);
+    CHECK(entry && spill_key_of(&spill_join_by, entry).key == keys[row].key &&
+          spill_key_of(&spill_join_by, entry).more == keys[row].more);
+}
+
+static void check_seeks(int64_t limit, bool unites) {
+    enum { PRIME = 7919, WAYS = 3, STAYS = 40, PASSES = 7 };
+    Job job;
+    job_open(&job, 20000, limit, SB_JOIN_MATCHES);
+    if (unites) CHECK(spill_join_unite(job.join, &in_turn));
+    const SpillRuns *runs = spill_join_runs(job.join);
+    SpillKey *keys = keys_of_rows(&job, runs);
+    SpillMerge *merge = spill_merge_open(runs, &job.what, &spill_join_by);
+    for (int64_t i = 0; merge && i < 20000; i++) {
+        int64_t near = i / STAYS * PRIME + i * i % 97 * 5;
+        check_seek(merge, keys, (i % STAYS ? near : i * PRIME) % job.rows, (int)(i % WAYS));
+        for (int64_t p = 0; i % 11 == 0 && p < i % PASSES; p++) spill_merge_pass(merge);
+        if (i % 101 == 0) check_seek(merge, keys, job.rows - 1, 0);
+    }
+    spill_merge_close(merge);
+    free(keys);
+    job_close(&job);
+}
+
+static void rows_are_sought_to_and_fro(void) {
+    check_seeks(64 << 20, true);
+    check_seeks(64 << 20, false);
+    check_seeks(THIN_LIMIT, true);
+}
+
+static void lose_files(const Job *job) {
+    char path[300];
+    for (uint32_t file = 0; file < THREADS; file++) {
+        snprintf(path, sizeof path, "%s/%u", job->spill.path, file);
+        CHECK(truncate(path, 0) == 0);
+    }
+}
+
+// Where a row was found, rows of its block are found without the disk, the first one too.
+static void a_block_is_read_once(void) {
+    Job job;
+    job_open(&job, 20000, 64 << 20, SB_JOIN_MATCHES);
+    CHECK(spill_join_unite(job.join, &in_turn));
+    const SpillRuns *runs = spill_join_runs(job.join);
+    uint32_t run = runs->count - 1;
+    const SpillIndex *index = runs->items[run].index;
+    SpillKey *keys = keys_of_rows(&job, runs);
+    SpillMerge *merge = spill_merge_open(runs, &job.what, &spill_join_by);
+    CHECK_SAYS(merge && index->count > 3, "%ld marks", (long)index->count);
+    int64_t before = job.rows - runs->items[run].rows;
+    int64_t first = before + index->marks[1].row, end = before + index->marks[2].row;
+    check_seek(merge, keys, (first + end) / 2, 1);
+    lose_files(&job);
+    for (int64_t row = first; row < end; row++) {
+        check_seek(merge, keys, row, 1);
+        check_seek(merge, keys, end - 1 - (row - first), 1);
+    }
+    spill_merge_close(merge);
+    free(keys);
     job_close(&job);
 }
 
@@ -664,10 +757,13 @@ static const UnitTest tests[] = {
     {"cut_chains_are_read_on", cut_chains_are_read_on},
     {"what_nothing_matched_comes_in_right_order", what_nothing_matched_comes_in_right_order},
     {"units_are_told_what_they_ask_for", units_are_told_what_they_ask_for},
+    {"a_sought_chain_is_told_by_one_row", a_sought_chain_is_told_by_one_row},
     {"answers_make_room", answers_make_room},
     {"pieces_take_a_share_of_the_memory", pieces_take_a_share_of_the_memory},
     {"numbers_stay_the_same", numbers_stay_the_same},
     {"numbers_have_places", numbers_have_places},
+    {"rows_are_sought_to_and_fro", rows_are_sought_to_and_fro},
+    {"a_block_is_read_once", a_block_is_read_once},
     {"united_runs_are_one_sequence", united_runs_are_one_sequence},
     {"damage_is_found", damage_is_found},
 };
