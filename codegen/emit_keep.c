@@ -141,6 +141,18 @@ static Val kept_keys(Emit *e, Frame *over, const Breaker *breaker, KeyParts *key
     return hash;
 }
 
+// Of a window of which few rows are wanted: rows of one partition have one hash.
+static Val partition_hash(Emit *e, const Breaker *breaker, const Op *op, const KeyParts *keys) {
+    Val hash = nullptr;
+    if (breaker->kind != BREAK_SORT || op->kind != OP_WINDOW || !op->window.keeps) return nullptr;
+    for (uint32_t k = 0; k < op->window.key_count; k++) {
+        const Type *type = breaker->slots[k].type;
+        const KeyParts key = key_parts(e, type, keys[k].value);
+        hash = key_hash(e, hash, type, &key);
+    }
+    return hash;
+}
+
 // A row on its way into a breaker.
 typedef struct Keeping {
     Frame          *frame;    // The row.
@@ -176,6 +188,7 @@ static Val keep_hash(Emit *e, Keeping *keep) {
                           arg(emit_expr(e, over, keep->op->shuffle.seed).a),
                           arg(frame_identity(e, frame)));
     if (breaker->kind == BREAK_EDGE) hash = frame_origin(e, frame);
+    if (!hash) hash = partition_hash(e, breaker, keep->op, keep->keys);
     return hash ? hash : emit_i64(e, 0);
 }
 

@@ -31,6 +31,62 @@ int64_t first_rows_choose(const FirstRows *first, const SbEntry **entries, int64
     return left;
 }
 
+// ---- by hash ------------------------------------------------------------------------------------
+
+// Of rows of one partition: does `a` come before `b`?
+static bool comes_before(const FirstRows *first, const SbEntry *a, const SbEntry *b) {
+    const SbWindow *window = first->what->window;
+    int32_t order = window->peers ? window->peers(a, b) : 0;
+    return order ? order < 0 : a->order < b->order;
+}
+
+// The one row that is wanted, if all are of one partition; else nullptr.
+static const SbEntry *choose_one(const FirstRows *first, const SbSortItem *items, int64_t count) {
+    bool last = first_rows_wants_last(first);
+    const SbEntry *one = items[0].entry;
+    for (int64_t i = 1; i < count; i++) {
+        const SbEntry *entry = items[i].entry;
+        if (!first_rows_together(first, one, entry)) return nullptr;
+        if (comes_before(first, entry, one) != last) one = entry;
+    }
+    return one;
+}
+
+// Leaves the wanted ones of rows of one hash, most often one partition. Returns how many.
+static int64_t choose_alike(const FirstRows *first, SortRun run, const SbEntry **to) {
+    bool single = first->most == 1 || first_rows_wants_last(first);
+    to[0] = single ? choose_one(first, run.items, run.count) : nullptr;
+    if (to[0]) return 1;
+    sort_run(first->by, run, nullptr);
+    for (int64_t i = 0; i < run.count; i++) to[i] = run.items[i].entry;
+    return first_rows_choose(first, to, run.count);
+}
+
+// The same rows as first_rows_choose, in any order: nothing of a partition is sorted but its own
+// rows. `room` is for twice as many items.
+static int64_t choose_by_hash(const FirstRows *first, const SbEntry **entries, SbSortItem *room,
+                              int64_t count) {
+    enum { AHEAD = 8 };
+    int64_t left = 0;
+    for (int64_t i = 0; i < count; i++) room[i] = (SbSortItem){entries[i]->hash, entries[i]};
+    sort_by_word(room, room + count, count, UINT64_MAX);
+    for (int64_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && room[end].key == room[i].key;) end++;
+        if (end + AHEAD < count) __builtin_prefetch(room[end + AHEAD].entry);
+        SortRun run = {room + i, room + count + i, end - i, {0}};
+        left += choose_alike(first, run, entries + left);
+    }
+    return left;
+}
+
+static int64_t choose(const FirstRows *first, const SbEntry **entries, SbSortItem *room,
+                      int64_t count) {
+    const SbWindow *window = first->what->window;
+    if (window && window->partition) return choose_by_hash(first, entries, room, count);
+    sb_sort_serial(entries, room, count, first->by);
+    return first_rows_choose(first, entries, count);
+}
+
 // ---- while rows come ----------------------------------------------------------------------------
 
 static bool copy_rows(const FirstRows *first, const SbRows *rows, const SbEntry *const *entries,
@@ -54,8 +110,7 @@ static void shrink(RowsShrink *self, SbRows *rows) {
     SbSortItem *room = malloc((size_t)count * 2 * sizeof *room);
     if (entries && room) {
         sb_rows_list(rows, entries);
-        sb_sort_serial(entries, room, count, first->by);
-        int64_t left = first_rows_choose(first, entries, count);
+        int64_t left = choose(first, entries, room, count);
         SbRows copies = {0};
         if (left <= count / 2 && copy_rows(first, rows, entries, left, &copies) &&
             sb_rows_become(rows, &copies)) {

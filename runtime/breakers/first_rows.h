@@ -2,8 +2,10 @@
 //
 // What cannot be among them goes as soon as there are enough rows to choose from:
 //
-//   rows of a thread ─▶ twice what stayed last time ─▶ sorted ─▶ what may be wanted stays
+//   rows of a thread ─▶ twice what stayed last time ─▶ by hash ─▶ what may be wanted stays
 //                    └▶ memory short: a run, of these alone
+//
+// Rows of one partition have one hash. So they come to stand side by side without a comparison.
 //
 // The first rows of all threads are among the first rows of each. So memory holds about twice
 // what comes out, for each thread, whatever comes in. Which rows go when does not show: the order

@@ -194,11 +194,18 @@ static int32_t compare_partitions(const SbEntry *x, const SbEntry *y) {
     return (a->a > b->a) - (a->a < b->a);
 }
 
-static void check_first(int64_t partitions, int64_t most, uint8_t keeps) {
+static int32_t compare_peers(const SbEntry *x, const SbEntry *y) {
+    const Row *a = (const Row *)x, *b = (const Row *)y;
+    return (a->b > b->b) - (a->b < b->b);
+}
+
+// Rows have one of `hashes`: those of a partition the same one, which others may have too.
+static void check_first(int64_t partitions, int64_t most, uint8_t keeps, int64_t hashes) {
     enum : int64_t { ROWS = 600000, ROWS_AT_ONCE = 150000 };
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
     const SbWindow window = {.partition = partitions > 1 ? compare_partitions : nullptr,
+                             .peers = compare_peers,
                              .keeps = keeps};
     SbBreaker what = {.kind = SB_BREAK_SORT, .entry_bytes = sizeof(Row), .compare = compare_rows,
                       .window = keeps ? &window : nullptr};
@@ -208,7 +215,8 @@ static void check_first(int64_t partitions, int64_t most, uint8_t keeps) {
     for (int64_t i = 0; i < ROWS; i++) {
         SbRows *part = sb_breaker_part(breaker, (uint32_t)(i % THREADS));
         if (part->count % 1000 == 0) sb_rows_mark(part), sb_rows_keep(part);
-        *(Row *)(void *)sb_rows_add(part) = (Row){{0, (uint64_t)i}, i % partitions,
+        uint64_t hash = (uint64_t)(i % partitions % hashes) * 0x9e3779b97f4a7c15;
+        *(Row *)(void *)sb_rows_add(part) = (Row){{hash, (uint64_t)i}, i % partitions,
                                                   i * 104729 % ROWS};
         if (memory.used > held) held = memory.used;
     }
@@ -231,10 +239,17 @@ static void check_first(int64_t partitions, int64_t most, uint8_t keeps) {
 }
 
 static void first_rows_are_chosen_as_they_come(void) {
-    check_first(1, 100, SB_KEEPS_ALL);
-    check_first(7, 3, SB_KEEPS_FIRST);
-    check_first(1, 50, SB_KEEPS_FIRST);
-    check_first(1000, 1, SB_KEEPS_LAST);
+    check_first(1, 100, SB_KEEPS_ALL, 1);
+    check_first(7, 3, SB_KEEPS_FIRST, 7);
+    check_first(1, 50, SB_KEEPS_FIRST, 1);
+    check_first(1000, 1, SB_KEEPS_LAST, 1000);
+    check_first(1000, 1, SB_KEEPS_FIRST, 1000);
+}
+
+static void partitions_of_one_hash_are_told_apart(void) {
+    check_first(7, 3, SB_KEEPS_FIRST, 2);
+    check_first(1000, 1, SB_KEEPS_LAST, 1);
+    check_first(1000, 1, SB_KEEPS_FIRST, 300);
 }
 
 static void sort_is_stable(void) {
@@ -391,6 +406,7 @@ static const UnitTest tests[] = {
     {"limit_is_kept", limit_is_kept},
     {"sort_is_stable", sort_is_stable},
     {"first_rows_are_chosen_as_they_come", first_rows_are_chosen_as_they_come},
+    {"partitions_of_one_hash_are_told_apart", partitions_of_one_hash_are_told_apart},
     {"joins_by_hash_chain", joins_by_hash_chain},
     {"joins_by_numbers_far_apart_chain", joins_by_numbers_far_apart_chain},
     {"joins_by_close_numbers_chain", joins_by_close_numbers_chain},
