@@ -127,65 +127,6 @@ int32_t sb_last_end(SbCall *, const SbKept *state, const SbType *type, void *out
 
 // ---- mode, and count_distinct of any type -------------------------------------------------------
 
-static SbDistinctSlot *find(const SbDistinct *state, const SbType *type, uint64_t hash,
-                            const void *x) {
-    for (uint64_t at = hash & (state->room - 1);; at = (at + 1) & (state->room - 1)) {
-        SbDistinctSlot *slot = &state->slots[at];
-        if (slot->count == 0) return slot;
-        if (slot->hash == hash && sb_compare(type, slot->value, x) == 0) return slot;
-    }
-}
-
-static int32_t grow(SbCall *call, SbDistinct *state) {
-    SbDistinct wider = {.room = state->room ? 2 * state->room : 16, .used = state->used};
-    int64_t bytes = (int64_t)(wider.room * sizeof *wider.slots);
-    wider.slots = sb_alloc(call, bytes);
-    if (!wider.slots) return SB_FAULT_TOO_LARGE;
-    memset(wider.slots, 0, (size_t)bytes);
-    for (uint64_t i = 0; i < state->room; i++) {
-        if (!state->slots[i].count) continue;
-        uint64_t at = state->slots[i].hash & (wider.room - 1);
-        while (wider.slots[at].count) at = (at + 1) & (wider.room - 1);
-        wider.slots[at] = state->slots[i];
-    }
-    *state = wider;
-    return SB_OK;
-}
-
-// Adds the value, hash, count and order of `from`; the hash is computed here.
-static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type,
-                            SbDistinctSlot from) {
-    const void *x = from.value;
-    if (2 * state->used >= state->room) {
-        int32_t status = grow(call, state);
-        if (status != SB_OK) return status;
-    }
-    uint64_t hash = sb_hash_value(0x9e3779b97f4a7c15, type, x);
-    SbDistinctSlot *slot = find(state, type, hash, x);
-    if (slot->count == 0) {
-        void *value = sb_alloc(call, type->size);
-        if (!value) return SB_FAULT_TOO_LARGE;
-        int32_t status = sb_value_copy(call, type, value, x);
-        if (status != SB_OK) return status;
-        *slot = (SbDistinctSlot){.hash = hash, .order = from.order, .value = value};
-        state->used++;
-    }
-    slot->count += from.count;
-    if (from.order < slot->order) slot->order = from.order;
-    return SB_OK;
-}
-
-static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type,
-                              const SbDistinct *from) {
-    for (uint64_t i = 0; i < from->room; i++) {
-        const SbDistinctSlot *slot = &from->slots[i];
-        if (!slot->count) continue;
-        int32_t status = add_distinct(call, into, type, *slot);
-        if (status != SB_OK) return status;
-    }
-    return SB_OK;
-}
-
 #define WORD(T)                                                                                   \
     do {                                                                                          \
         T narrow;                                                                                 \
@@ -217,6 +158,115 @@ static SbSetKind set_kind(const SbType *type, const void *x, uint64_t *word) {
     case SB_LIST: case SB_STRUCT: case SB_TENSOR: case SB_MAP: return SB_SET_VALUES;
     }
     __builtin_trap();
+}
+
+// The hash of a short text has this bit. Only equal texts share it, as only equal words of values
+// share a hash: none of them has to be looked at.
+static const uint64_t BY_WORD = UINT64_C(1) << 63;
+
+// Of a text of up to seven bytes: these and its length.
+static bool short_text(const void *x, uint64_t *word) {
+    enum { LEN_MAX = 7, LEN_SHIFT = 56 };
+    const SbStr *text = x;
+    if (text->len > LEN_MAX) return false;
+    *word = (uint64_t)text->len << LEN_SHIFT;
+    for (int64_t i = 0; i < text->len; i++)
+        *word |= (uint64_t)(unsigned char)text->ptr[i] << (8 * i);
+    return true;
+}
+
+// Products with odd numbers lose nothing: of 64 bits, and of 63 for a short text.
+static uint64_t slot_hash(SbSetKind kind, const SbType *type, const void *x, uint64_t word) {
+    enum : uint64_t { SEED = 0x9e3779b97f4a7c15 };
+    if (kind == SB_SET_TEXTS && short_text(x, &word)) {
+        word = word * SEED & ~BY_WORD;
+        return ((word ^ word >> 32) * SEED & ~BY_WORD) | BY_WORD;
+    }
+    if (kind != SB_SET_WORDS) return sb_hash_value(SEED, type, x) & ~BY_WORD;
+    word *= SEED;
+    return (word ^ word >> 32) * SEED;
+}
+
+static bool same_text(const void *a, const void *b) {
+    const SbStr *x = a, *y = b;
+    return x->len == y->len && (x->len == 0 || memcmp(x->ptr, y->ptr, (size_t)x->len) == 0);
+}
+
+static SbDistinctSlot *find(const SbDistinct *state, SbSetKind kind, const SbType *type,
+                            uint64_t hash, const void *x) {
+    for (uint64_t at = hash & (state->room - 1);; at = (at + 1) & (state->room - 1)) {
+        SbDistinctSlot *slot = &state->slots[at];
+        if (slot->count == 0) return slot;
+        if (slot->hash != hash) continue;
+        if (kind == SB_SET_WORDS || (kind == SB_SET_TEXTS && hash & BY_WORD)) return slot;
+        if (kind == SB_SET_TEXTS ? same_text(slot->value, x) : !sb_compare(type, slot->value, x))
+            return slot;
+    }
+}
+
+static int32_t grow(SbCall *call, SbDistinct *state) {
+    enum { ROOM_MIN = 4 };
+    SbDistinct wider = {.room = state->room ? 2 * state->room : ROOM_MIN, .used = state->used};
+    int64_t bytes = (int64_t)(wider.room * sizeof *wider.slots);
+    wider.slots = sb_alloc(call, bytes);
+    if (!wider.slots) return SB_FAULT_TOO_LARGE;
+    memset(wider.slots, 0, (size_t)bytes);
+    for (uint64_t i = 0; i < state->room; i++) {
+        if (!state->slots[i].count) continue;
+        uint64_t at = state->slots[i].hash & (wider.room - 1);
+        while (wider.slots[at].count) at = (at + 1) & (wider.room - 1);
+        wider.slots[at] = state->slots[i];
+    }
+    *state = wider;
+    return SB_OK;
+}
+
+// A copy of the value. That of a text lies before its bytes: both are looked at together.
+static void *slot_value(SbCall *call, SbSetKind kind, const SbType *type, const void *x) {
+    if (kind != SB_SET_TEXTS) {
+        void *value = sb_alloc(call, type->size);
+        return value && sb_value_copy(call, type, value, x) == SB_OK ? value : nullptr;
+    }
+    const SbStr *text = x;
+    char *value = sb_alloc(call, type->size + text->len);
+    if (!value) return nullptr;
+    memcpy(value, x, type->size);
+    if (text->len) memcpy(value + type->size, text->ptr, (size_t)text->len);
+    ((SbStr *)(void *)value)->ptr = value + type->size;
+    return value;
+}
+
+// Adds the value, count and order of `from`.
+static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type,
+                            SbDistinctSlot from) {
+    if (4 * state->used >= 3 * state->room) {
+        int32_t status = grow(call, state);
+        if (status != SB_OK) return status;
+    }
+    uint64_t word = 0;
+    SbSetKind kind = set_kind(type, from.value, &word);
+    uint64_t hash = slot_hash(kind, type, from.value, word);
+    SbDistinctSlot *slot = find(state, kind, type, hash, from.value);
+    if (slot->count == 0) {
+        void *value = slot_value(call, kind, type, from.value);
+        if (!value) return SB_FAULT_TOO_LARGE;
+        *slot = (SbDistinctSlot){.hash = hash, .order = from.order, .value = value};
+        state->used++;
+    }
+    slot->count += from.count;
+    if (from.order < slot->order) slot->order = from.order;
+    return SB_OK;
+}
+
+static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type,
+                              const SbDistinct *from) {
+    for (uint64_t i = 0; i < from->room; i++) {
+        const SbDistinctSlot *slot = &from->slots[i];
+        if (!slot->count) continue;
+        int32_t status = add_distinct(call, into, type, *slot);
+        if (status != SB_OK) return status;
+    }
+    return SB_OK;
 }
 
 SbSetKind sb_set_kind(const SbType *type) {
