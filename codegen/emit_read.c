@@ -21,7 +21,7 @@ static const char *const point_readers[] = {
 
 // An SbDecimalForm by value: four bytes in one register.
 static Val decimal_form(const Emit *e, const Type *type, char point) {
-    SbDecimalForm form = {type->precision, type->scale, point, false};
+    SbDecimalForm form = {type->precision, type->scale, point, true};
     static_assert(sizeof form == sizeof(uint32_t), "passed in a register");
     uint32_t bits;
     memcpy(&bits, &form, sizeof bits);

@@ -105,19 +105,45 @@ static bool add_digits(Text digits, unsigned __int128 *number) {
     return true;
 }
 
+// [e [+-] digits], cut at a size that no decimal reaches.
+static bool take_exponent(Text *text, int64_t *exponent) {
+    enum { FAR = 100000 };
+    *exponent = 0;
+    if (!take(text, 'e') && !take(text, 'E')) return true;
+    bool down;
+    take_sign(text, &down);
+    Text digits = take_digits(text);
+    for (size_t i = 0; i < digits.len && *exponent < FAR; i++)
+        *exponent = *exponent * 10 + (digits.at[i] - '0');
+    if (down) *exponent = -*exponent;
+    return digits.len > 0;
+}
+
+static bool are_zeros(Text digits) {
+    for (size_t i = 0; i < digits.len; i++)
+        if (digits.at[i] != '0') return false;
+    return true;
+}
+
 static int32_t read_decimal(const Type *type, Text text, char point, Value *out) {
     text = trimmed(text);
     bool negative;
     take_sign(&text, &negative);
     Text whole = take_digits(&text), fraction = {0};
     if (take(&text, point)) fraction = take_digits(&text);
-    if (text.len || whole.len + fraction.len == 0) return SB_FAULT_BAD_DECIMAL;
-    while (fraction.len > type->scale) {
-        if (fraction.at[--fraction.len] != '0') return SB_FAULT_BAD_DECIMAL;
+    int64_t exponent;
+    if (whole.len + fraction.len == 0 || !take_exponent(&text, &exponent) || text.len)
+        return SB_FAULT_BAD_DECIMAL;
+    *out = (Value){0};
+    if (are_zeros(whole) && are_zeros(fraction)) return SB_OK;
+    int64_t behind = (int64_t)fraction.len - exponent;
+    for (; behind > type->scale; behind--) {
+        Text *digits = fraction.len ? &fraction : &whole;
+        if (digits->at[--digits->len] != '0') return SB_FAULT_BAD_DECIMAL;
     }
     unsigned __int128 number = 0;
     if (!add_digits(whole, &number) || !add_digits(fraction, &number)) return SB_FAULT_BAD_DECIMAL;
-    for (size_t i = fraction.len; i < type->scale; i++) {
+    for (; behind < type->scale; behind++) {
         if (!add_digits(TEXT("0"), &number)) return SB_FAULT_BAD_DECIMAL;
     }
     if (number >= power_of_ten(type->precision)) return SB_FAULT_BAD_DECIMAL;

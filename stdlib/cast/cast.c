@@ -28,7 +28,7 @@ int32_t sb_cast_str_bool(SbStr x, bool *out) {
 }
 
 int32_t sb_cast_str_decimal(SbStr x, uint32_t precision, uint32_t scale, SbDecimal *out) {
-    SbDecimalForm form = {(uint8_t)precision, (uint8_t)scale, '.', false};
+    SbDecimalForm form = {(uint8_t)precision, (uint8_t)scale, '.', true};
     return sb_read_decimal(x.ptr, x.len, form, out);
 }
 
