@@ -12,5 +12,6 @@ import relational
 import tensor_cases  # noqa: F401
 import text_cases
 import tpch  # noqa: F401
+import work_cases  # noqa: F401
 
 sys.exit(harness.run_all(sys.argv[1] if len(sys.argv) > 1 else ""))
