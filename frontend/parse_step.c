@@ -180,7 +180,11 @@ static void parse_repartition(Parser *p, AstStep *step) {
 // aggs = "{" item ("," item)* [","] "}"
 static void parse_results(Parser *p, AstStep *step, AstItem (*parse)(Parser *p)) {
     if (p->panic) return;
-    if (!parser_at(p, TOKEN_OPEN_BRACE)) {
+    if (parser_at_line_end(p) && parser_token(p, 0).kind == TOKEN_OPEN_BRACE) {
+        Span brace = parser_span(p, parser_token(p, 0));
+        Diag *d = parser_slip(p, DIAG_BLOCK_FORM, brace, "the line end before `{` closes the step");
+        diag_fix(p->in.diags, d, "put the `{` on the line before");
+    } else if (!parser_at(p, TOKEN_OPEN_BRACE)) {
         Diag *d = parser_unexpected(p, DIAG_BLOCK_FORM, "`{` and the aggregates");
         diag_fix(p->in.diags, d, "write { NAME = count() }, for example");
         return;
