@@ -3,9 +3,10 @@
 #include "runtime/breakers/window.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    ROWS_MIN = 1 << 14,  // Fewer are not looked through...
+    ROWS_MIN = 1 << 12,  // Fewer, which a core's cache holds, are not looked through...
     EAGER_ROWS = 4,      // ...but in tests.
     ROW_BYTES = sizeof(SbEntry *) + 2 * sizeof(SbSortItem),  // What looking through takes.
 };
@@ -40,23 +41,48 @@ static bool comes_before(const FirstRows *first, const SbEntry *a, const SbEntry
     return order ? order < 0 : a->order < b->order;
 }
 
-// The one row that is wanted, if all are of one partition; else nullptr.
-static const SbEntry *choose_one(const FirstRows *first, const SbSortItem *items, int64_t count) {
-    bool last = first_rows_wants_last(first);
-    const SbEntry *one = items[0].entry;
-    for (int64_t i = 1; i < count; i++) {
-        const SbEntry *entry = items[i].entry;
-        if (!first_rows_together(first, one, entry)) return nullptr;
-        if (comes_before(first, entry, one) != last) one = entry;
+static bool wants_one(const FirstRows *first) {
+    return first->most == 1 || first_rows_wants_last(first);
+}
+
+// The slot of the partition that the entry is of, or the free one for it; nullptr: it is far away.
+static SbSortItem *slot_of(const FirstRows *first, SbSortItem *table, uint64_t mask,
+                           const SbEntry *entry) {
+    enum { STEPS_MAX = 64 };
+    for (uint64_t i = 0; i < STEPS_MAX; i++) {
+        SbSortItem *slot = &table[(entry->hash + i) & mask];
+        if (!slot->entry) return slot;
+        if (slot->key == entry->hash && first_rows_together(first, slot->entry, entry)) return slot;
     }
-    return one;
+    return nullptr;
+}
+
+// Leaves the one row that is wanted of each partition, in any order; all rows where partitions are
+// more than half of them. Entries are looked at as they lie in memory. -1: many partitions have one
+// hash. The table is for twice as many items.
+static int64_t choose_ones(const FirstRows *first, const SbEntry **entries, SbSortItem *table,
+                           int64_t count) {
+    bool last = first_rows_wants_last(first);
+    uint64_t slots = 1;
+    while (slots < (uint64_t)count) slots *= 2;
+    memset(table, 0, slots * sizeof *table);
+    int64_t left = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const SbEntry *entry = entries[i];
+        SbSortItem *slot = slot_of(first, table, slots - 1, entry);
+        if (!slot) return -1;
+        if (!slot->entry && ++left > count / 2) return count;
+        if (!slot->entry || comes_before(first, entry, slot->entry) != last)
+            *slot = (SbSortItem){entry->hash, entry};
+    }
+    left = 0;
+    for (uint64_t i = 0; i < slots; i++)
+        if (table[i].entry) entries[left++] = table[i].entry;
+    return left;
 }
 
 // Leaves the wanted ones of rows of one hash, most often one partition. Returns how many.
 static int64_t choose_alike(const FirstRows *first, SortRun run, const SbEntry **to) {
-    bool single = first->most == 1 || first_rows_wants_last(first);
-    to[0] = single ? choose_one(first, run.items, run.count) : nullptr;
-    if (to[0]) return 1;
     sort_run(first->by, run, nullptr);
     for (int64_t i = 0; i < run.count; i++) to[i] = run.items[i].entry;
     return first_rows_choose(first, to, run.count);
@@ -82,7 +108,10 @@ static int64_t choose_by_hash(const FirstRows *first, const SbEntry **entries, S
 static int64_t choose(const FirstRows *first, const SbEntry **entries, SbSortItem *room,
                       int64_t count) {
     const SbWindow *window = first->what->window;
-    if (window && window->partition) return choose_by_hash(first, entries, room, count);
+    bool parted = window && window->partition;
+    int64_t left = parted && wants_one(first) ? choose_ones(first, entries, room, count) : -1;
+    if (left >= 0) return left;
+    if (parted) return choose_by_hash(first, entries, room, count);
     sb_sort_serial(entries, room, count, first->by);
     return first_rows_choose(first, entries, count);
 }

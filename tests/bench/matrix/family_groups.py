@@ -1,4 +1,4 @@
-"""Groups by keys of few to many values, each aggregate, and joins."""
+"""Groups by keys of few to many values, each aggregate, the latest row of each, and joins."""
 
 from member import File, Member, program
 
@@ -40,6 +40,15 @@ def by_key(name, task):
     return member(f"groups_{name}_{task}", File(ROWS, (f"k={column}", X, Y)), kind, task)
 
 
+def latest(name):
+    """The row of each key with the greatest number."""
+    column, kind = KEYS[name]
+    file = File(ROWS, (f"k={column}", X, Y))
+    return Member(f"groups_{name}_latest", "groups", program(file, "| distinct k keep last by x"), "groups", (kind, "latest"), file,
+                  duckdb="SELECT k, x, y FROM {input} QUALIFY row_number() OVER (PARTITION BY k ORDER BY x DESC) = 1",
+                  polars=lambda pl, f: f.sort("x").group_by("k", maintain_order=False).last(), compare="sorted")
+
+
 def by_both():
     return member("groups_both_sum", File(ROWS, ("k=t:100:8", "j=i:50", X, Y)), "both", "sum", ("k", "j"))
 
@@ -75,6 +84,7 @@ MEMBERS = (
     *(by_key("text_10", task) for task in TASKS),
     *(by_key(name, "sum") for name in ("int_20", "int_10k", "int_1m", "text_10k", "text_1m", "long_10k")),
     *(by_key("text_10k", task) for task in ("stddev", "first_last", "extremes")), by_both(),
+    *(latest(name) for name in ("text_10", "text_10k", "text_1m")),
     *(join_member("inner", name) for name in RIGHTS),
     *(join_member(kind, "int_100k") for kind in ("left", "semi", "anti")), join_member("left", "text_10k"),
 )

@@ -1,6 +1,7 @@
 // Groups by hand: `groups IN OUT KEYS TASK`. KEYS is int, text (up to 16 bytes), long (up to 32) or
 // both (text and a number); TASK is an aggregate of the two columns after the key, a whole number
-// and a float of four digits after the point, by the table below. Each thread has a table of its
+// and a float of four digits after the point, by the table below, or `latest`: the row with the
+// greatest number, of equal ones the last. Each thread has a table of its
 // own. Checks nothing. Groups leave in any order; what compares sorts them. Numbers are put by
 // sbc's own library (sb_put_f64).
 #include "../../reference/scan.h"
@@ -50,11 +51,12 @@ typedef struct State {
 } State;
 
 typedef enum Keys { KEY_INT, KEY_TEXT, KEY_LONG, KEY_BOTH } Keys;
-typedef enum Task { COUNT, SUM, MEAN, EXTREMES, STDDEV, CORR, FIRST_LAST, MEDIAN, DISTINCT } Task;
+typedef enum Task { COUNT, SUM, MEAN, EXTREMES, STDDEV, CORR, FIRST_LAST, MEDIAN, DISTINCT, LATEST } Task;
 
 static const char *const key_names[] = {"int", "text", "long", "both"};
 static const char *const task_names[] = {"count",  "sum",        "mean",   "extremes", "stddev",
-                                         "corr",   "first_last", "median", "distinct"};
+                                         "corr",   "first_last", "median", "distinct",
+                                         "latest"};
 static Keys keys;
 static Task task;
 
@@ -153,6 +155,10 @@ static inline void add(Group *g, int64_t x, double y, const char *row) {
         return;
     case MEDIAN: keep(&g->values, y); return;
     case DISTINCT: keep(&g->values, (double)x); return;
+    case LATEST:
+        if (!g->begins || x > g->last || (x == g->last && row > g->begins))
+            g->begins = row, g->last = x;
+        return;
     }
 }
 
@@ -166,7 +172,8 @@ static void each(void *argument, Text block) {
         const char *x = row + len + 1, *x_end = block.at + e[columns - 2];
         int64_t number = task == COUNT || task == MEAN || task == STDDEV || task == MEDIAN
                              ? 0 : whole(x, x_end);
-        double y = task == COUNT || task == SUM || task == EXTREMES || task == DISTINCT
+        double y = task == COUNT || task == SUM || task == EXTREMES || task == DISTINCT ||
+                           task == LATEST
                        ? 0 : float_of(x_end + 1, block.at + e[columns - 1]);
         add(group_of(s, load_long(row, len), len), number, y, row);
         row = block.at + e[columns - 1] + 1;
@@ -202,6 +209,11 @@ static void merge(Group *to, const Group *from) {
     case MEDIAN:
     case DISTINCT:
         for (uint32_t i = 0; i < from->values.count; i++) keep(&to->values, from->values.at[i]);
+        return;
+    case LATEST:
+        if (!to->begins || from->last > to->last ||
+            (from->last == to->last && from->begins > to->begins))
+            to->begins = from->begins, to->last = from->last;
         return;
     }
 }
@@ -255,7 +267,14 @@ static double correlation(const Group *g) {
 static char *put_i(char *to, int64_t value) { return *to = ',', sb_put_i64(to + 1, value); }
 static char *put_f(char *to, double value) { return *to = ',', sb_put_f64(to + 1, value); }
 
+static char *put_row(char *to, const char *row) {
+    size_t len = (size_t)((const char *)rawmemchr(row, '\n') + 1 - row);
+    memcpy(to, row, len);
+    return to + len;
+}
+
 static char *put(char *to, Group *g) {
+    if (task == LATEST) return put_row(to, g->begins);
     memcpy(to, &g->key, KEY_BYTES);
     to = put_i(to + g->len, g->rows);
     switch (task) {
@@ -271,6 +290,7 @@ static char *put(char *to, Group *g) {
     case FIRST_LAST: to = put_i(put_f(to, g->first), g->last); break;
     case MEDIAN: to = put_f(to, median(&g->values)); break;
     case DISTINCT: to = put_i(to, different(&g->values)); break;
+    case LATEST: break;
     }
     *to++ = '\n';
     return to;
@@ -280,7 +300,7 @@ int main(int argc, char **argv) {
     if (argc != 5) return 2;
     for (int i = 0; i < 4; i++)
         if (strcmp(argv[3], key_names[i]) == 0) keys = (Keys)i;
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 10; i++)
         if (strcmp(argv[4], task_names[i]) == 0) task = (Task)i;
     static State states[THREADS];
     for (size_t i = 0; i < THREADS; i++)
@@ -293,9 +313,10 @@ int main(int argc, char **argv) {
         if (g->len) merge(group_of(&states[0], g->key, g->len), g);
     }
     static const char *const results[] = {"",   ",s",   ",m", ",low,high", ",d",
-                                          ",c", ",f,l", ",m", ",d"};
+                                          ",c", ",f,l", ",m", ",d", ""};
     FILE *out = open_output(argv[2]);
-    fprintf(out, "%s,n%s\n", keys == KEY_BOTH ? "k,j" : "k", results[task]);
+    if (task == LATEST) fputs("k,x,y\n", out);
+    else fprintf(out, "%s,n%s\n", keys == KEY_BOTH ? "k,j" : "k", results[task]);
     static char rows[OUT_BYTES + ROW_BYTES];
     char *to = rows;
     for (size_t i = 0; i < states[0].slots; i++) {
