@@ -51,7 +51,9 @@ typedef struct State {
 } State;
 
 typedef enum Keys { KEY_INT, KEY_TEXT, KEY_LONG, KEY_BOTH } Keys;
-typedef enum Task { COUNT, SUM, MEAN, EXTREMES, STDDEV, CORR, FIRST_LAST, MEDIAN, DISTINCT, LATEST } Task;
+typedef enum Task {
+    COUNT, SUM, MEAN, EXTREMES, STDDEV, CORR, FIRST_LAST, MEDIAN, DISTINCT, LATEST
+} Task;
 
 static const char *const key_names[] = {"int", "text", "long", "both"};
 static const char *const task_names[] = {"count",  "sum",        "mean",   "extremes", "stddev",
