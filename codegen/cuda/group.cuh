@@ -99,16 +99,17 @@ template <u32 words, u64 greatest, u64 wide> struct SbWords {
 // groups of so many words.
 template <u32 heads, int hot, u32 words, u32 slots, typename Words, u32 room>
 SB_FN void sb_flush(u64 *table, const u64 *keys, const u64 *firsts, const u64 *own) {
-    for (u32 i = threadIdx.x; i < heads + hot * words; i += blockDim.x) {
+    constexpr u32 each = words ? words : 1;  // A group that nothing is counted of is one, too.
+    for (u32 i = threadIdx.x; i < heads + hot * each; i += blockDim.x) {
         if (i < heads) {
             atomicAdd(table + i, sb_of_lanes<room>(own, i, false));
             continue;
         }
-        const u32 group = (i - heads) / words, word = (i - heads) % words;
+        const u32 group = (i - heads) / each, word = (i - heads) % each;
         if (!keys[group]) continue;
         u64 *slot = sb_slot<slots, Words::count>(table + heads, keys[group]);
         if (!word) atomicMax(slot + SB_GROUP_FIRST, firsts[group]);
-        Words::into(slot, word, sb_of_lanes<room>(own, i, Words::is_greatest(word)));
+        if (words) Words::into(slot, word, sb_of_lanes<room>(own, i, Words::is_greatest(word)));
     }
 }
 
