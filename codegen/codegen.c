@@ -56,6 +56,7 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     for (uint32_t i = 0; i < plan->stage_count; i++) {
         emit_stage(&e, i);
         if (stage_probes(&e, i)) emit_ask(&e, i);
+        if (stage_lays_columns(&e, &plan->stages[i])) emit_kernel_lay(&e, i);
         if (plan->stages[i].kind != STAGE_ROWS || plan->stages[i].zip_breaker == BREAKER_NONE)
             continue;
         const Op *zip = graph_op_at(e.graph, plan->stages[i].root);

@@ -228,33 +228,14 @@ static Lane *sink_lane(Emit *e, ColumnEmit *c, const Op *sink) {
                                   .where = EXPR_NONE, .type = sink_type(e, sink)});
 }
 
-// Does the sink take so many rows, and more? The last row that it takes ends the stage.
-static Val sink_takes(Emit *e, uint32_t terminal, Val rows) {
-    const StageEmit *s = e->stage;
-    Val left;
-    if (s->left[terminal]) {
-        left = emit_load(e, e->i64, s->left[terminal], "left");
-    } else {
-        Val written = emit_load_at(e, e->i64, s->terminals[terminal], offsetof(SbOut, rows), "");
-        left = LLVMBuildSub(e->b, s->most, written, "left");
-    }
-    return LLVMBuildICmp(e->b, LLVMIntSLT, rows, left, "");
-}
-
 static Val bytes_of_rows(Emit *e, const Op *sink, Val rows) {
     return LLVMBuildMul(e->b, rows, emit_i64(e, (int64_t)type_size(sink_type(e, sink))), "bytes");
 }
 
 static void count_written(Emit *e, uint32_t terminal, Val rows) {
-    const StageEmit *s = e->stage;
-    Val out = s->terminals[terminal], bytes = bytes_of_rows(e, sink_of(e, terminal), rows);
-    Val at = emit_load_at(e, e->ptr, out, offsetof(SbOut, at), "");
-    emit_store_at(e, emit_index(e, e->i8, at, bytes), out, offsetof(SbOut, at));
-    Val written = emit_load_at(e, e->i64, out, offsetof(SbOut, rows), "");
-    emit_store_at(e, LLVMBuildAdd(e->b, written, rows, ""), out, offsetof(SbOut, rows));
-    if (!s->left[terminal]) return;
-    Val left = emit_load(e, e->i64, s->left[terminal], "");
-    emit_store(e, LLVMBuildSub(e->b, left, rows, ""), s->left[terminal]);
+    Val bytes = bytes_of_rows(e, sink_of(e, terminal), rows);
+    Val at = emit_load_at(e, e->ptr, e->stage->terminals[terminal], offsetof(SbOut, at), "");
+    sink_count(e, terminal, rows, emit_index(e, e->i8, at, bytes));
 }
 
 // What the loop has put into an array, of the rows that are kept.

@@ -578,7 +578,9 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbStage, timeout, emit_i64(e, stage->timeout));
     PART(&parts, SbStage, row_bytes, emit_i64(e, (int64_t)stage->row_bytes));
     PART(&parts, SbStage, calls, stage_batch(e, stage));
-    PART(&parts, SbStage, kernels, stage_kernels(e, stage));
+    Val lay = stage_lays_columns(e, stage) ? external(e, "sb_lay_%u", index, data->lowest_level)
+                                           : LLVMConstNull(e->ptr);
+    PART(&parts, SbStage, kernels, stage_kernels(e, stage, lay));
     PART(&parts, SbStage, section, emit_i32(e, stage->section));
     part_add_text(e, &parts, offsetof(SbStage, home), stage->home);
     OnDevice on = e->graph->resources[stage->resources.i].on;

@@ -314,6 +314,16 @@ static void push_entry(Emit *e, Val entries, Val right, const RowLoop *loop) {
     stage_push_root(e, frame, 0, loop->next);
 }
 
+// True: the builder goes on with rows that a kernel has worked on. `judged` gets all others.
+static bool asks_kernels(Emit *e, RowLoop *loop, Block judged) {
+    kernels_ask(e, loop->number, judged, loop->next);
+    e->stage->by_kernel = !stage_kernel_groups(e, e->stage->stage);
+    if (e->stage->by_kernel) return true;
+    emit_jump(e, loop->next);
+    loop->next = kernel_groups_next(e, loop->next);
+    return false;
+}
+
 void stage_loop_entries(Emit *e) {
     StageEmit *s = e->stage;
     Val entries = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.entries), "entries");
@@ -328,15 +338,8 @@ void stage_loop_entries(Emit *e) {
     if (stage_batch_call(e, s->stage)) fill_batch(e, loop.number);
     if (stage_has_kernels(e, s->stage) && !s->asks) {
         Block judged = emit_block(e, "judged_row");
-        kernels_ask(e, loop.number, judged, loop.next);
-        if (stage_kernel_groups(e, s->stage)) {
-            emit_jump(e, loop.next);
-            loop.next = kernel_groups_next(e, loop.next);
-        } else {
-            s->by_kernel = true;
-            push_entry(e, entries, nullptr, &loop);
-            s->by_kernel = false;
-        }
+        if (asks_kernels(e, &loop, judged)) push_entry(e, entries, nullptr, &loop);
+        s->by_kernel = false;
         emit_at(e, judged);
     }
     push_entry(e, entries, right, &loop);
@@ -359,10 +362,23 @@ struct ColumnEmit *stage_loop_numbers(Emit *e) {
     const Op *root = graph_op_at(e->graph, s->stage->root);
     if (text_width(root)) s->text = text_open(e, root);
     RowLoop loop = begin_loop(e);
+    bool kernels = stage_has_kernels(e, s->stage) && !s->asks;
     emit_at(e, loop.body);
     stage_rewind(e);
+    if (kernels) {
+        Block judged = emit_block(e, "judged_row");
+        if (asks_kernels(e, &loop, judged))
+            stage_push_root(e, stage_number_row(e, loop.number), 0, loop.next);
+        s->by_kernel = false;
+        emit_at(e, judged);
+    }
     stage_push_root(e, stage_number_row(e, loop.number), 0, loop.next);
     emit_at(e, loop.begin);
+    if (kernels) {
+        Block judged = emit_block(e, "judged_chunk");
+        kernels_take_chunk(e, &loop.chunk, judged);
+        emit_at(e, judged);
+    }
     if (!s->stage->columns.op_count) {
         emit_jump(e, loop.chunk.rows);
         return nullptr;

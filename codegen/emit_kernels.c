@@ -4,7 +4,9 @@
 //       ├─ its status is 0 ─▶ the rest of the stage, with columns that the kernel gave: at the
 //       │                     row's number, or at its place among kept rows (sb_kernel_place)
 //       └─ else            ─▶ all of the stage, as without a GPU
-#include "codegen/emit_stage.h"
+//
+// Rows of a source with columns are asked for by blocks first (emit_kernel_columns.c).
+#include "codegen/emit_kernels.h"
 
 #define PART(parts, Struct, field, value) \
     part_add(e, (parts), offsetof(Struct, field), (value), sizeof(((Struct *)0)->field))
@@ -30,21 +32,15 @@ const CudaGroups *stage_kernel_groups(const Emit *e, const Stage *stage) {
 
 // ---- columns ------------------------------------------------------------------------------------
 
-typedef struct Columns {
-    CudaColumn *items;
-    size_t      count, cap;
-} Columns;
-
-static uint32_t number_of(Emit *e, Columns *all, const CudaColumn *column) {
+static uint32_t number_of(Emit *e, KernelColumns *all, const CudaColumn *column) {
     for (size_t i = 0; i < all->count; i++)
         if (cuda_same_column(&all->items[i], column)) return (uint32_t)i;
     arena_push(e->arena, all->items, all->count, all->cap, *column);
     return (uint32_t)all->count - 1;
 }
 
-// All that the kernels of a stage read, or give, each once.
-static Columns columns_of(Emit *e, const CudaUnit *unit, bool outputs) {
-    Columns all = {0};
+static KernelColumns columns_of(Emit *e, const CudaUnit *unit, bool outputs) {
+    KernelColumns all = {0};
     for (size_t k = 0; k < unit->kernel_count; k++) {
         const CudaKernel *kernel = &unit->kernels[k];
         if (kernel->keeps) continue;  // It takes and gives what others give.
@@ -56,14 +52,28 @@ static Columns columns_of(Emit *e, const CudaUnit *unit, bool outputs) {
     return all;
 }
 
+KernelColumns kernel_columns(Emit *e, const Stage *stage, bool outputs) {
+    return columns_of(e, kernels_of(e, stage)->unit, outputs);
+}
+
+uint32_t kernel_column_number(Emit *e, KernelColumns *all, KernelItem item, const Type *type) {
+    return number_of(e, all, &(CudaColumn){.item = item, .type = type});
+}
+
+// Where the column of the root lies in an entry.
+static size_t offset_in_entry(const Emit *e, const Stage *stage, uint32_t column) {
+    if (stage->kind == STAGE_SCAN) return 0;
+    const Breaker *from = &e->plan->breakers[stage->breaker];
+    return from->slots[from->slot_of[column]].offset;
+}
+
 static Val column_constant(Emit *e, const Stage *stage, const CudaColumn *column) {
     const Type *type = column->type, *element = type_base(type_element(type));
     bool tensor = type->kind == TYPE_TENSOR;
-    const Breaker *from = &e->plan->breakers[stage->breaker];
     Parts parts = {0};
     size_t offset = 0;
     if (!column->temp && !column->item.member)
-        offset = from->slots[from->slot_of[column->item.column]].offset;
+        offset = offset_in_entry(e, stage, column->item.column);
     PART(&parts, SbKernelColumn, offset, emit_i32(e, (uint32_t)offset));
     PART(&parts, SbKernelColumn, size, emit_i32(e, (uint32_t)type_size(element)));
     int64_t filled = tensor ? (int64_t)type_elements(type) : 0;
@@ -73,7 +83,7 @@ static Val column_constant(Emit *e, const Stage *stage, const CudaColumn *column
     return parts_struct(e, &parts, sizeof(SbKernelColumn));
 }
 
-static Val column_constants(Emit *e, const Stage *stage, const Columns *all) {
+static Val column_constants(Emit *e, const Stage *stage, const KernelColumns *all) {
     Val *items = arena_new_array(e->arena, Val, all->count + 1);
     for (size_t i = 0; i < all->count; i++)
         items[i] = column_constant(e, stage, &all->items[i]);
@@ -83,8 +93,8 @@ static Val column_constants(Emit *e, const Stage *stage, const Columns *all) {
 // ---- kernels ------------------------------------------------------------------------------------
 
 // Temporary columns come after all others.
-static Val numbers(Emit *e, const CudaColumn *columns, size_t count, Columns *all,
-                   Columns *temps) {
+static Val numbers(Emit *e, const CudaColumn *columns, size_t count, KernelColumns *all,
+                   KernelColumns *temps) {
     Val *items = arena_new_array(e->arena, Val, count + 1);
     for (size_t i = 0; i < count; i++) {
         uint32_t number = columns[i].temp ? (uint32_t)all->count + number_of(e, temps, &columns[i])
@@ -131,8 +141,8 @@ static uint64_t elements_of(const CudaKernel *kernel) {
     return kernel->team ? kernel->lanes : kernel->shape ? type_elements(kernel->shape) : 1;
 }
 
-static Val kernel_constant(Emit *e, const CudaKernel *kernel, Columns *inputs, Columns *outputs,
-                           Columns *temps) {
+static Val kernel_constant(Emit *e, const CudaKernel *kernel, KernelColumns *inputs,
+                           KernelColumns *outputs, KernelColumns *temps) {
     Parts parts = {0};
     part_add_text(e, &parts, offsetof(SbKernel, name), kernel->name);
     PART(&parts, SbKernel, product, product_constant(e, kernel->product));
@@ -167,11 +177,11 @@ static int64_t groups_bytes(const CudaGroups *groups) {
     return (int64_t)(numbers * sizeof(uint64_t));
 }
 
-Val stage_kernels(Emit *e, const Stage *stage) {
+Val stage_kernels(Emit *e, const Stage *stage, Val lay) {
     const CodegenKernels *kernels = kernels_of(e, stage);
     if (!kernels) return LLVMConstNull(e->ptr);
     const CudaUnit *unit = kernels->unit;
-    Columns inputs = columns_of(e, unit, false), outputs = columns_of(e, unit, true),
+    KernelColumns inputs = columns_of(e, unit, false), outputs = columns_of(e, unit, true),
             temps = {unit->temps, unit->temp_count, unit->temp_cap};
     Val *items = arena_new_array(e->arena, Val, unit->kernel_count + 1);
     for (size_t i = 0; i < unit->kernel_count; i++)
@@ -198,6 +208,8 @@ Val stage_kernels(Emit *e, const Stage *stage) {
     for (size_t i = 0; i < unit->kernel_count; i++) approx |= unit->kernels[i].product != nullptr;
     PART(&parts, SbKernels, approx, emit_int(e, e->i8, approx));
     PART(&parts, SbKernels, keeps, emit_int(e, e->i8, stage->kernels.keeps));
+    PART(&parts, SbKernels, lay, lay);
+    PART(&parts, SbKernels, stride, emit_i64(e, kernel_stride(e, stage)));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbKernels)), "kernels");
 }
 
@@ -237,12 +249,18 @@ static void leave_filtered(Emit *e, Val byte, Block next) {
     }
 }
 
-void kernels_ask(Emit *e, Val number, Block judged, Block next) {
-    Block fill = emit_block(e, "kernel"), there = emit_block(e, "in_kernel"),
-          given = emit_block(e, "given"), done = emit_block(e, "by_kernel");
+Val kernels_place(Emit *e, Val number) {
     Val first = kernel_field(e, e->i64, offsetof(SbKernelRows, first));
+    Val far = LLVMBuildSub(e->b, number, first, "");
+    int64_t stride = kernel_stride(e, e->stage->stage);
+    return stride == 1 ? far : LLVMBuildUDiv(e->b, far, emit_i64(e, stride), "at");
+}
+
+Val kernels_fill(Emit *e, Val number, Block judged) {
+    Block fill = emit_block(e, "kernel"), there = emit_block(e, "in_kernel"),
+          given = emit_block(e, "given");
     Val count = kernel_field(e, e->i64, offsetof(SbKernelRows, count));
-    Val inside = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, number, first, ""), count, "");
+    Val inside = LLVMBuildICmp(e->b, LLVMIntULT, kernels_place(e, number), count, "");
     emit_branch_likely(e, inside, there, fill);
     emit_at(e, fill);
     Val status = emit_callv(e, "sb_kernel_fill", e->i32, arg(e->task), arg(number));
@@ -260,7 +278,13 @@ void kernels_ask(Emit *e, Val number, Block judged, Block next) {
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, bytes, LLVMConstNull(e->ptr), ""), given,
                 judged);
     emit_at(e, given);
-    Val at = LLVMBuildSub(e->b, number, kernel_field(e, e->i64, offsetof(SbKernelRows, first)), "");
+    return bytes;
+}
+
+void kernels_ask(Emit *e, Val number, Block judged, Block next) {
+    const CudaGroups *groups = stage_kernel_groups(e, e->stage->stage);
+    Block done = emit_block(e, "by_kernel");
+    Val bytes = kernels_fill(e, number, judged), at = kernels_place(e, number);
     emit_store_at(e, at, e->task, offsetof(SbTask, kernel) + offsetof(SbKernelRows, at));
     Val byte = emit_load(e, e->i8, emit_index(e, e->i8, bytes, at), "");
     Val clean = LLVMBuildICmp(e->b, LLVMIntEQ, byte, emit_int(e, e->i8, 0), "");
@@ -302,8 +326,8 @@ Value kernels_load(Emit *e, Frame *frame, uint32_t column) {
     if (!stage->kernels.outputs[member][column])
         return emit_expr(e, frame, op->project.items[column].expr);
     const Type *type = op->columns[column].type, *base = type_base(type);
-    Columns outputs = columns_of(e, kernels_of(e, stage)->unit, true);
-    uint32_t number = number_of(e, &outputs, &(CudaColumn){.item = {member, column}, .type = type});
+    KernelColumns outputs = kernel_columns(e, stage, true);
+    uint32_t number = kernel_column_number(e, &outputs, (KernelItem){member, column}, type);
     Val at = kernel_field(e, e->i64, offsetof(SbKernelRows, at));
     Val values = kernel_field(e, e->ptr, offsetof(SbKernelRows, values));
     Val from = emit_load_at(e, e->ptr, values, sizeof(char *) * number, "");

@@ -18,6 +18,12 @@ typedef struct TextRow {
     size_t *offsets;  // By column; SIZE_MAX: not by the loop. Null: there was none.
 } TextRow;
 
+// Rows whose values a column is to have.
+typedef struct LaidRows {
+    Val      first, count;  // The number of the first one; how many.
+    uint32_t room;          // Elements that a row has there, with zeros at its end; 0: its own.
+} LaidRows;
+
 // Of `width`: all rows of a file have as many bytes, and another file has others.
 enum : int64_t { TEXT_WIDTH_OF_FILE = -1 };
 
@@ -38,6 +44,8 @@ typedef struct TextFormat {
     int64_t (*width)(const Op *op);
     // The same as an i64, where `width` is TEXT_WIDTH_OF_FILE. Null: it never is.
     Val (*stride)(const TextRow *row);
+    // Lays the one column of rows that have a width at `to`, side by side. Null: no source does.
+    void (*lay)(Emit *e, TextRow *row, const LaidRows *rows, Val to);
     // `raw` only loads: of a wide row it is asked once more rather than kept.
     bool raw_reloads;
 } TextFormat;

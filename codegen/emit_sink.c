@@ -88,6 +88,29 @@ Val sink_room(Emit *e, Val out, Val bytes, Block failed) {
     return emit_load_at(e, e->ptr, out, offsetof(SbOut, at), "at");
 }
 
+Val sink_takes(Emit *e, uint32_t terminal, Val rows) {
+    const StageEmit *s = e->stage;
+    Val left;
+    if (s->left[terminal]) {
+        left = emit_load(e, e->i64, s->left[terminal], "left");
+    } else {
+        Val written = emit_load_at(e, e->i64, s->terminals[terminal], offsetof(SbOut, rows), "");
+        left = LLVMBuildSub(e->b, s->most, written, "left");
+    }
+    return LLVMBuildICmp(e->b, LLVMIntSLT, rows, left, "");
+}
+
+void sink_count(Emit *e, uint32_t terminal, Val rows, Val at) {
+    const StageEmit *s = e->stage;
+    Val out = s->terminals[terminal];
+    emit_store_at(e, at, out, offsetof(SbOut, at));
+    Val written = emit_load_at(e, e->i64, out, offsetof(SbOut, rows), "");
+    emit_store_at(e, LLVMBuildAdd(e->b, written, rows, ""), out, offsetof(SbOut, rows));
+    if (!s->left[terminal]) return;
+    Val left = emit_load(e, e->i64, s->left[terminal], "");
+    emit_store(e, LLVMBuildSub(e->b, left, rows, ""), s->left[terminal]);
+}
+
 static Val take_room(Emit *e, SinkEmit *sink) {
     const SinkOp *op = &sink->op->sink;
     size_t fixed = SB_SLACK + (op->options.apart ? sink->format->apart : 0);

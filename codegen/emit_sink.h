@@ -37,12 +37,18 @@ typedef struct SinkFormat {
     Val (*spelled)(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
     // Of a format whose rows are side by side (FormatInfo): the bytes of a number, as an integer.
     Val (*bits)(Emit *e, const Type *type, Value value);
+    // The same of so many rows, numbers or tensors, whose values lie side by side at `from`.
+    Val (*column)(Emit *e, const Type *type, Val from, Val rows, Val at);
 } SinkFormat;
 
 const SinkFormat *sink_format_of(const SinkOp *sink);
 
 // Where the next byte of the SbOut goes, with room for so many. Goes to `failed` without memory.
 Val sink_room(Emit *e, Val out, Val bytes, Block failed);
+// Does the sink take so many rows, and more? The last row that it takes ends the stage.
+Val sink_takes(Emit *e, uint32_t terminal, Val rows);
+// So many rows have been written, up to `at`.
+void sink_count(Emit *e, uint32_t terminal, Val rows, Val at);
 // A column: its spelling where that can be used, else its value or what stands for null.
 Val sink_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at);
 // Emits the functions that sink_field calls for fields of wide rows, after those of the stages.

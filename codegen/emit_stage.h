@@ -70,7 +70,8 @@ Val job_python(Emit *e);
 
 // Kernels of a stage for a GPU (emit_kernels.c).
 bool  stage_has_kernels(const Emit *e, const Stage *stage);
-Val   stage_kernels(Emit *e, const Stage *stage);  // The SbKernels; null: none.
+// The SbKernels, with SbKernels.lay; null: none.
+Val   stage_kernels(Emit *e, const Stage *stage, Val lay);
 // Asks for what kernels give of the row, and says where it goes on: `judged` for rows that the CPU
 // judges, `next` for those that a filter takes out. The builder goes on with the others.
 void  kernels_ask(Emit *e, Val number, Block judged, Block next);
@@ -134,6 +135,12 @@ typedef struct Chunk {
     Block done;           // After the chunk.
 } Chunk;
 
+// Do kernels take columns of the stage's source? emit_kernel_lay emits the function that lays them.
+bool stage_lays_columns(const Emit *e, const Stage *stage);
+void emit_kernel_lay(Emit *e, uint32_t index);
+// The way of a chunk through kernels (emit_kernel_columns.c). What the CPU judges goes to `judged`;
+// the builder goes on nowhere.
+void kernels_take_chunk(Emit *e, const Chunk *chunk, Block judged);
 // Emits, where the builder stands, the way of a chunk through the column loops.
 struct ColumnEmit *stage_columns(Emit *e, const Chunk *chunk);
 // Emits the loop as a function, once that of the stage is complete.

@@ -389,6 +389,9 @@ ResourcesId graph_resources(Graph *graph, Resources resources);
 // Do tasks with `a` and tasks with `b` take the same slots, of one kind of processor? Memory and
 // batch make no difference.
 bool resources_same_slots(const Resources *a, const Resources *b);
+// Does `other` ask for what a block for a GPU asks for, but for the device and how many rows it
+// takes at once? Then tasks of the block may do that work too.
+bool resources_join_block(const Resources *block, const Resources *other);
 
 static inline Expr *graph_at(const Graph *graph, ExprId id) { return &graph->exprs[id.i]; }
 static inline Op *graph_op_at(const Graph *graph, OpId id) { return &graph->ops[id.i]; }

@@ -90,15 +90,20 @@ static bool leads_to_limit(const Graph *graph, OpId id) {
     return false;
 }
 
+static uint32_t count_consumers(const Plan *plan, OpId id) {
+    uint32_t consumers = 0;
+    for (uint32_t i = id.i + 1; i < plan->graph->op_count; i++) {
+        const Op *op = &plan->graph->ops[i];
+        for (uint32_t k = 0; plan->usage.ops[i] && k < op->input_count; k++)
+            consumers += op->inputs[k].i == id.i;
+    }
+    return consumers;
+}
+
 // Of several consumers of the same rows, does this one lead to a limit by steps of its own?
 static bool is_limited_branch(const Plan *plan, const Op *op) {
-    uint32_t consumers = 0;
-    for (uint32_t i = op->inputs[0].i + 1; i < plan->graph->op_count; i++) {
-        const Op *other = &plan->graph->ops[i];
-        for (uint32_t k = 0; plan->usage.ops[i] && k < other->input_count; k++)
-            consumers += other->inputs[k].i == op->inputs[0].i;
-    }
-    return consumers > 1 && streams(op->kind) && leads_to_limit(plan->graph, op->id);
+    return count_consumers(plan, op->inputs[0]) > 1 && streams(op->kind) &&
+           leads_to_limit(plan->graph, op->id);
 }
 
 // Does the operator begin what is meant for another kind of processor?
@@ -108,10 +113,34 @@ static bool changes_device(const Graph *graph, const Op *op) {
            resources_for_gpu(&graph->resources[before->resources.i]);
 }
 
+// The steps before may be work of a block's tasks as well, but they are no part of this block.
+static bool enters_block(const Graph *graph, const Op *op) {
+    return resources_for_gpu(&graph->resources[op->resources.i]) && changes_device(graph, op);
+}
+
 // Does the stage begin with rows of an edge, and of one?
 static bool is_between_edges(const Plan *plan, const Stage *stage) {
     return stage->kind == STAGE_ROWS && stage->zip_breaker == BREAKER_NONE &&
            plan->breakers[stage->breaker].kind == BREAK_EDGE;
+}
+
+// Do tasks that launch kernels go on with the operator themselves? Foreign code has stages of its
+// own.
+static bool follows_block(const Plan *plan, const Stage *stage, const Op *op) {
+    return resources_join_block(&plan->graph->resources[stage->resources.i],
+                                &plan->graph->resources[op->resources.i]) &&
+           !is_fresh(stage) && stage->timeout == 0 && !op_is_foreign(plan->graph, op);
+}
+
+// Do tasks that launch kernels read the rows themselves? Where a source has columns, and the block
+// takes as many rows as there are.
+static bool begins_block(const Plan *plan, const Stage *stage, const Op *op) {
+    const Resources *block = &plan->graph->resources[op->resources.i];
+    return stage->kind == STAGE_SCAN && stage->op_count == 1 && !stage->terminal_count &&
+           stage->root.i == op->inputs[0].i && count_consumers(plan, stage->root) == 1 &&
+           plan_lays_columns(plan->graph, stage->root) &&
+           resources_join_block(block, &plan->graph->resources[stage->resources.i]) &&
+           !block->batch;
 }
 
 // The makers of the operator's first input must hold what the operator asks for.
@@ -123,7 +152,10 @@ static void border(Planner *planner, const Op *op) {
     int64_t timeout = op_is_foreign(plan->graph, op) ? wanted->timeout : 0;
     for (uint32_t i = 0; i < maker->count; i++) {
         Stage *stage = &plan->stages[maker->stages[i]];
-        bool fresh = is_fresh(stage);
+        bool one = maker->count == 1;
+        if (one && follows_block(plan, stage, op)) continue;
+        bool fresh = is_fresh(stage) || (one && begins_block(plan, stage, op));
+        other |= !fresh && enters_block(plan->graph, op);
         if (fresh) stage->resources = op->resources;
         // Between two edges a stage may run in any process, whatever its rows come from.
         if (fresh && is_between_edges(plan, stage)) stage->timeout = timeout;

@@ -265,8 +265,18 @@ double plan_product_item(const Graph *graph, ExprId id, uint32_t i);  // Of w, a
 // May a library compute the products of the stage?
 bool   plan_is_approx(const Plan *plan, const Stage *stage);
 
-// What kernels compute of a stage that begins with entries, which need not be one of the plan.
-KernelPart plan_kernel_part(const Plan *plan, const Stage *stage);
+// Has the source columns? Loops and kernels take them as they are.
+bool plan_gives_columns(const Graph *graph, OpId source);
+// Does the operator read one whose columns can be laid into the memory of a kernel?
+bool plan_lays_columns(const Graph *graph, OpId op);
+// The column of kernels that a terminal of the stage, a sink, takes as it is: its rows are side by
+// side. False: its rows go on one by one.
+bool plan_given_column(const Plan *plan, const Stage *stage, const KernelPart *part,
+                       const Terminal *terminal, KernelItem *to);
+// Do all terminals take such columns, and no row goes on by itself?
+bool plan_gives_back(const Plan *plan, const Stage *stage, const KernelPart *part);
+// What kernels compute of the first members of a stage, which need not be one of the plan.
+KernelPart plan_kernel_part(const Plan *plan, const Stage *stage, uint32_t members);
 // Do kernels of the stage judge filters, and give columns?
 bool plan_kernels_filter(const Plan *plan, const Stage *stage);
 KernelItem plan_kernel_item(const Plan *plan, const Stage *stage, uint32_t m, uint32_t column);

@@ -29,9 +29,8 @@ typedef struct Search {
     Walk        walk;
 } Search;
 
-static bool is_source_of_columns(const Graph *graph, const Stage *stage) {
-    if (stage->kind != STAGE_SCAN) return false;
-    const SourceOp *source = &graph_op_at(graph, stage->root)->source;
+bool plan_gives_columns(const Graph *graph, OpId id) {
+    const SourceOp *source = &graph_op_at(graph, id)->source;
     return source->kind == SOURCE_RANGE ||
            (source->kind == SOURCE_FILES && source->format == FORMAT_NPY);
 }
@@ -273,6 +272,7 @@ static void lay_columns(Plan *plan, Stage *stage) {
 void plan_columns(Plan *plan, PlanOptions options) {
     (void)options;
     for (size_t i = 0; i < plan->stage_count; i++)
-        if (is_source_of_columns(plan->graph, &plan->stages[i]))
+        if (plan->stages[i].kind == STAGE_SCAN &&
+            plan_gives_columns(plan->graph, plan->stages[i].root))
             lay_columns(plan, &plan->stages[i]);
 }

@@ -24,6 +24,7 @@ static const struct {
     double bus, memory;               // Bytes a nanosecond.
     double border_ns, column_ns;      // Of a core: an edge, a number out of a row or into it.
     double byte_ns;                   // Of a core: of tensors, out of a row or into it.
+    double laid_ns;                   // Of a core: of a source's columns, and of a sink's.
     double launch_ns, launch_rows, launch_bytes;
     double wait_ns;                   // Of a launch, for the number of kept rows.
 } machine = {
@@ -35,6 +36,8 @@ static const struct {
     // memory, 36 ns of a core are left for a row of `ga` (two edges, a number in and one out), and
     // 1.3 for a byte of `gb`. Of the 0.35 s 0.22 are measured, with the memory of one slot.
     .border_ns = 12, .column_ns = 6, .byte_ns = 1.3,
+    // A copy from memory to memory, on a machine with two cores.
+    .laid_ns = 0.2,
     // A stream's wait and two messages between processes: 55 to 95 us.
     .launch_ns = 75'000, .launch_rows = 1 << 16, .launch_bytes = 8 << 20,
     // Assumed: a stream's wait without messages, two short kernels, and calls of the driver.
@@ -109,22 +112,27 @@ static void add_member(PlanCost *cost, const Plan *plan, const Op *op, const boo
 
 // ---- columns ------------------------------------------------------------------------------------
 
-static uint64_t add_column(PlanCost *cost, const Type *type) {
+static uint64_t add_column(PlanCost *cost, const Type *type, bool laid) {
     uint64_t bytes = elements(type) * type_size(type_base(type_element(type))) + type->nullable;
-    cost->host_ns += type->kind == TYPE_TENSOR ? (double)bytes * machine.byte_ns
-                                               : machine.column_ns;
+    cost->host_ns += laid                       ? (double)bytes * machine.laid_ns
+                     : type->kind == TYPE_TENSOR ? (double)bytes * machine.byte_ns
+                                                 : machine.column_ns;
     return bytes;
 }
 
 static void add_columns(PlanCost *cost, const Plan *plan, const Stage *stage,
                         const KernelPart *part) {
     const Op *root = graph_op_at(plan->graph, stage->ops[0]);
+    bool laid = plan_lays_columns(plan->graph, root->id);
+    bool back = plan_gives_back(plan, stage, part);
     for (uint32_t i = 0; i < root->column_count; i++)
-        if (part->inputs[i]) cost->bytes_in += add_column(cost, root->columns[i].type);
+        if (part->inputs[i])
+            cost->bytes_in += add_column(cost, root->columns[i].type, laid);
     for (uint32_t m = 1; m < part->op_count; m++) {
         const Op *op = graph_op_at(plan->graph, stage->ops[m]);
         for (uint32_t i = 0; i < op->column_count; i++)
-            if (part->outputs[m][i]) cost->bytes_out += add_column(cost, op->columns[i].type);
+            if (part->outputs[m][i])
+                cost->bytes_out += add_column(cost, op->columns[i].type, laid && back);
     }
 }
 

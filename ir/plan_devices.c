@@ -40,6 +40,16 @@ static bool may_move(const Places *places, const Op *op) {
            graph->resources[op->resources.i].on == ON_ANY;
 }
 
+// A sink that takes what the last operator gives.
+static void add_sink(const Places *places, Stage *chain) {
+    const Graph *graph = places->plan->graph;
+    OpId last = chain->ops[chain->op_count - 1], reader = places->readers[last.i];
+    if (op_is_none(reader) || graph_op_at(graph, reader)->kind != OP_SINK) return;
+    chain->terminals = arena_new_of(graph->arena, Terminal);
+    chain->terminals[0] = (Terminal){.op = last, .consumer = reader, .is_sink = true};
+    chain->terminal_count = 1;
+}
+
 // The rows that the first one takes, then the steps: as the members of a stage would be.
 static Stage chain_from(const Places *places, const Op *first) {
     const Graph *graph = places->plan->graph;
@@ -51,14 +61,16 @@ static Stage chain_from(const Places *places, const Op *first) {
         if (!may_move(places, op) || op->resources.i != first->resources.i) break;
         chain.ops[chain.op_count++] = at;
     }
+    add_sink(places, &chain);
     return chain;
 }
 
-// Rows of an edge or a sort wait before the chain anyway. After it they have to.
+// Rows of an edge or a sort wait before the chain anyway, and columns of a source need not. What
+// comes after it goes on in the same task.
 static uint32_t borders_of(const Plan *plan, const Stage *chain) {
     switch (graph_op_at(plan->graph, chain->ops[0])->kind) {
-    case OP_LIMIT: case OP_UNION: case OP_SORT: case OP_SHUFFLE: return 1;
-    default: return 2;
+    case OP_LIMIT: case OP_UNION: case OP_SORT: case OP_SHUFFLE: return 0;
+    default: return !plan_lays_columns(plan->graph, chain->ops[0]);
     }
 }
 
@@ -108,15 +120,6 @@ static bool is_row_by_row(const Places *places, OpId id) {
     return is && places->plan->usage.ops[id.i];
 }
 
-// Do the operators ask for the same, but for the device and how many rows they take at once?
-static bool asks_alike(const Resources *block, const Resources *between) {
-    Resources there = *between;
-    there.on = block->on;
-    there.approx = block->approx;
-    return between->on == ON_ANY && between->memory == block->memory &&
-           between->timeout == block->timeout && resources_same_slots(block, &there);
-}
-
 // Adds operators with these resources, from `at` on, and returns what comes after them.
 static OpId add_block(const Places *places, Stage *chain, OpId at, ResourcesId resources) {
     while (!op_is_none(at) && is_row_by_row(places, at) &&
@@ -162,7 +165,7 @@ static bool find_bridge(const Places *places, OpId first, Bridge *to) {
     add_block(places, chain, begin, block);
     to->begin = chain->op_count;
     while (!op_is_none(at) && is_row_by_row(places, at) &&
-           asks_alike(&graph->resources[block.i], resources_of(places, at))) {
+           resources_join_block(&graph->resources[block.i], resources_of(places, at))) {
         chain->ops[chain->op_count++] = at;
         at = places->readers[at.i];
     }
@@ -177,7 +180,7 @@ static uint32_t computed_alone(const Places *places, const Bridge *bridge) {
     second.ops += bridge->end - 1;
     second.op_count -= bridge->end - 1;
     second.root = second.ops[0];
-    KernelPart part = plan_kernel_part(places->plan, &second);
+    KernelPart part = plan_kernel_part(places->plan, &second, second.op_count);
     return part.op_count ? part.op_count - 1 : 0;
 }
 
@@ -186,7 +189,7 @@ static void join_blocks(const Places *places, OpId first) {
     Bridge bridge;
     if (!find_bridge(places, first, &bridge)) return;
     uint32_t alone = computed_alone(places, &bridge);
-    KernelPart part = plan_kernel_part(places->plan, &bridge.chain);
+    KernelPart part = plan_kernel_part(places->plan, &bridge.chain, bridge.chain.op_count);
     if (!alone || part.op_count < bridge.end + alone) return;
     ResourcesId block = graph_op_at(graph, bridge.chain.ops[bridge.begin - 1])->resources;
     for (uint32_t m = bridge.begin; m < bridge.end; m++)
@@ -206,7 +209,7 @@ void plan_devices(Plan *plan, PlanOptions options) {
         const Op *op = &graph->ops[i];
         if (seen[i] || !may_move(&places, op)) continue;
         Stage chain = chain_from(&places, op);
-        KernelPart part = plan_kernel_part(plan, &chain);
+        KernelPart part = plan_kernel_part(plan, &chain, chain.op_count);
         for (uint32_t m = 1; m < part.op_count; m++) seen[chain.ops[m].i] = true;
         if (part.op_count) place(&places, &chain, &part);
     }

@@ -1,13 +1,15 @@
 // Which leading steps of a stage for a GPU kernels compute, and why the CPU does the others.
 //
-// A kernel takes columns of the rows that wait in an edge or a sort. It gives the columns that what
+// A kernel takes columns of the rows that wait in an edge or a sort, or those of a source that has
+// columns. It gives the columns that what
 // follows reads. It also gives a byte for each row: zero where the row passes all filters and no
 // expression faults. The CPU judges any other row from the first step on. So a kernel need not say
 // which fault a row has, nor which filter took it out.
 #include "ir/plan_cost.h"
 #include "ir/plan_stages.h"
 
-static const char because_edge[] = "kernels take rows of an edge or of a sort";
+static const char because_edge[] =
+    "kernels take rows of an edge or of a sort, or columns of npy or a range";
 static const char because_fork[] = "its rows go several ways";
 static const char because_step[] = "kernels compute no such step";
 static const char because_type[] = "kernels know numbers, times and tensors of numbers";
@@ -35,6 +37,11 @@ typedef struct Search {
 
 bool plan_is_for_gpu(const Plan *plan, const Stage *stage) {
     return resources_for_gpu(&plan->graph->resources[stage->resources.i]);
+}
+
+static bool is_for_gpu(const Plan *plan, OpId op) {
+    return resources_for_gpu(
+        &plan->graph->resources[graph_op_at(plan->graph, op)->resources.i]);
 }
 
 bool plan_is_approx(const Plan *plan, const Stage *stage) {
@@ -321,6 +328,27 @@ static bool mark_columns(Search *search, const Stage *stage) {
     return useful;
 }
 
+bool plan_given_column(const Plan *plan, const Stage *stage, const KernelPart *part,
+                       const Terminal *terminal, KernelItem *to) {
+    uint32_t last = stage->op_count - 1;
+    if (!terminal->is_sink || terminal->op.i != stage->ops[last].i) return false;
+    const SinkOp *sink = &graph_op_at(plan->graph, terminal->consumer)->sink;
+    if (!format_info(sink->format)->side_by_side || sink->options.apart || !expr_is_none(sink->key))
+        return false;
+    const Expr *x = graph_at(plan->graph, sink->columns[0].value);
+    if (x->op != EXPR_COLUMN || x->type->nullable || type_open_count(x->type)) return false;
+    *to = plan_kernel_item(plan, stage, last, x->index);
+    return to->member && part->outputs[to->member][to->column];
+}
+
+bool plan_gives_back(const Plan *plan, const Stage *stage, const KernelPart *part) {
+    KernelItem item;
+    bool all = part->op_count == stage->op_count && !part->keeps && !part->groups;
+    for (uint32_t t = 0; t < stage->terminal_count && all; t++)
+        all = plan_given_column(plan, stage, part, &stage->terminals[t], &item);
+    return all && stage->terminal_count;
+}
+
 bool plan_kernels_filter(const Plan *plan, const Stage *stage) {
     const KernelPart *part = &stage->kernels;
     bool filters = false, gives = false;
@@ -352,6 +380,7 @@ static void mark_groups(Search *search, const Stage *stage) {
 // Where all members are by kernels, a kernel may fill the groups after them.
 static void take_groups(Search *search, const Stage *stage) {
     if (!plan_ends_in_groups(search->plan, stage)) return;
+    if (!is_for_gpu(search->plan, stage->terminals[0].consumer)) return;
     const char *reason = plan_why_no_groups(search->plan, stage, &search->walk);
     if (reason) {
         end_part(search->part, stage->terminals[0].consumer, reason);
@@ -389,16 +418,23 @@ static void end_before_beside(Search *search, const Stage *stage) {
     }
 }
 
+bool plan_lays_columns(const Graph *graph, OpId id) {
+    const Op *op = graph_op_at(graph, id);
+    if (op->kind != OP_SOURCE || op->source.filter_count || op->column_count != 1) return false;
+    return plan_gives_columns(graph, id) && type_open_count(op->columns[0].type) == 0;
+}
+
 // Of an edge and of a sort each column of the rows has a slot in the entries. A window's sort has
 // slots of what comes into the window.
 static bool begins_with_slots(const Plan *plan, const Stage *stage) {
+    if (stage->kind == STAGE_SCAN) return plan_lays_columns(plan->graph, stage->root);
     if (stage->kind != STAGE_ROWS || stage->zip_breaker != BREAKER_NONE) return false;
     BreakerKind kind = plan->breakers[stage->breaker].kind;
     bool window = graph_op_at(plan->graph, stage->root)->kind == OP_WINDOW;
     return kind == BREAK_EDGE || (kind == BREAK_SORT && !window);
 }
 
-KernelPart plan_kernel_part(const Plan *plan, const Stage *stage) {
+KernelPart plan_kernel_part(const Plan *plan, const Stage *stage, uint32_t members) {
     const Graph *graph = plan->graph;
     KernelPart part = {.rest = OP_NONE, .op_count = 1, .beside_at = OP_NONE};
     Search search = {.plan = plan, .part = &part, .walk = walk_make(graph)};
@@ -407,7 +443,7 @@ KernelPart plan_kernel_part(const Plan *plan, const Stage *stage) {
     part.inputs = arena_new_array(graph->arena, bool, columns + 1);
     part.outputs = arena_new_array(graph->arena, bool *, stage->op_count);
     part.beside = arena_new_array(graph->arena, bool *, stage->op_count + 1);
-    for (bool goes_on = true; goes_on && part.op_count < stage->op_count;
+    for (bool goes_on = true; goes_on && part.op_count < members;
          part.op_count += goes_on) {
         OpId next = stage->ops[part.op_count];
         bool forks = plan_consumer_count(graph, stage, stage->ops[part.op_count - 1]) > 1;
@@ -459,12 +495,19 @@ static bool keeps_rows(const Plan *plan, const Stage *stage) {
     return plan_kernels_filter(plan, stage) && kept.saved_ns > kept.spent_ns;
 }
 
+// The root, and the steps of the block: others of the same stage come after them.
+static uint32_t members_of_block(const Plan *plan, const Stage *stage) {
+    uint32_t m = 1;
+    while (m < stage->op_count && is_for_gpu(plan, stage->ops[m])) m++;
+    return m;
+}
+
 static void lay_kernels(Plan *plan, Stage *stage) {
     KernelPart *part = &stage->kernels;
     *part = (KernelPart){.rest = OP_NONE, .beside_at = OP_NONE};
     if (stage->op_count > 1 && !begins_with_slots(plan, stage))
         end_part(part, stage->ops[1], because_edge);
-    else *part = plan_kernel_part(plan, stage);
+    else *part = plan_kernel_part(plan, stage, members_of_block(plan, stage));
     if (part->op_count) part->keeps = keeps_rows(plan, stage);
     remark_products(plan, stage);
     if (!op_is_none(part->beside_at))

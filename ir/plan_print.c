@@ -237,10 +237,17 @@ static void explain_columns(TextBuf *buf, const Plan *plan, const Stage *stage) 
     text_buf_format(buf, " on: %.*s\n", TEXT_ARG(part->reason));
 }
 
-// A stage of the CPU would begin with an edge, too, where a block or a sort stands before it.
+// Edges before and after it.
+static uint32_t borders_of(const Plan *plan, const Stage *stage) {
+    bool after = false;
+    for (uint32_t i = 0; i < stage->terminal_count; i++)
+        after |= plan_feeds_edge(plan, &stage->terminals[i]);
+    return after + (stage->kind == STAGE_ROWS &&
+                    plan->breakers[stage->breaker].kind == BREAK_EDGE);
+}
+
 static void explain_cost(TextBuf *buf, const Plan *plan, const Stage *stage) {
-    bool sorted = plan->breakers[stage->breaker].kind == BREAK_SORT;
-    PlanCost cost = plan_cost(plan, stage, &stage->kernels, sorted ? 1 : 2);
+    PlanCost cost = plan_cost(plan, stage, &stage->kernels, borders_of(plan, stage));
     text_buf_format(buf, "    a row: %" PRIu64 " bytes to the GPU, %" PRIu64 " back, %" PRIu64
                     " operation%s\n", cost.bytes_in, cost.bytes_out, cost.operations,
                     cost.operations == 1 ? "" : "s");

@@ -303,8 +303,17 @@ static void drop_idle(Plan *plan) {
     plan->stage_count = kept;
 }
 
-// What the stage is called: the first that it does itself. The rows of an edge were made elsewhere.
+static bool is_for_gpu(const Graph *graph, const Op *op) {
+    return resources_for_gpu(&graph->resources[op->resources.i]);
+}
+
+// What the stage is called: the first that it does itself, or that a GPU is for. The rows of an
+// edge were made elsewhere.
 static OpId named_for(const Graph *graph, const Stage *stage) {
+    for (uint32_t i = !stage->counts_root; i < stage->op_count; i++) {
+        const Op *op = graph_op_at(graph, stage->ops[i]);
+        if (op->kind != OP_HINT && is_for_gpu(graph, op)) return op->id;
+    }
     if (stage->counts_root) return stage->root;
     for (uint32_t i = 1; i < stage->op_count; i++)
         if (graph_op_at(graph, stage->ops[i])->kind != OP_HINT) return stage->ops[i];

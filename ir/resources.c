@@ -12,6 +12,14 @@ bool resources_same_slots(const Resources *a, const Resources *b) {
     return true;
 }
 
+bool resources_join_block(const Resources *block, const Resources *other) {
+    Resources there = *other;
+    there.on = block->on;
+    there.approx = block->approx;
+    return resources_for_gpu(block) && other->on == ON_ANY && other->memory == block->memory &&
+           other->timeout == block->timeout && resources_same_slots(block, &there);
+}
+
 static void sort_customs(Resources *resources) {
     for (uint32_t i = 1; i < resources->custom_count; i++) {
         Resource custom = resources->customs[i];

@@ -45,6 +45,10 @@ int32_t sb_batch_row(SbCall *call, int64_t row, void *out);
 int32_t sb_kernel_fill(SbTask *task, int64_t row);
 // The place of a row of status 0 among those, both counted from the first row of the launch.
 int64_t sb_kernel_place(SbTask *task, int64_t at);
+// Are so many rows from place `at` of the launch on in it, and all of status 0?
+int32_t sb_kernel_clean(const SbTask *task, int64_t at, int64_t rows);
+// The numbers from `first` on, for a kernel.
+void    sb_kernel_count(char *to, int64_t first, int64_t rows);
 
 // Around a call of foreign code, where call->guard is set: for the row of that identity, by the
 // site. A status: of sb_guard_begin a fault if the call is not to be made, of sb_guard_end if it

@@ -61,6 +61,8 @@ typedef struct SbKernelCode {
     SbStr    bytes;
 } SbKernelCode;
 
+struct SbTask;
+
 typedef struct SbKernels {
     const SbKernel *items;     // In the order of their launches.
     uint32_t count;
@@ -77,6 +79,10 @@ typedef struct SbKernels {
     int64_t  groups_bytes;     // Of the table of groups; 0: no kernel fills one.
     uint8_t  approx;           // Some are products: all rows are computed by GPUs, or none is.
     uint8_t  keeps;            // Columns come back without rows whose status is not 0.
+    // Where a source has columns: lays those of so many rows of the task's input, from number `row`
+    // on, at `to`, by input. Null: rows are entries.
+    void   (*lay)(struct SbTask *task, int64_t row, int64_t rows, char *const *to);
+    int64_t  stride;           // From a row's number to that of the next one.
 } SbKernels;
 
 // What kernels gave for the rows first .. first + count - 1 of a task's input.

@@ -1,4 +1,5 @@
-// The rows of a stage that a GPU computes: columns out of entries, a launch, columns back.
+// The rows of a stage that a GPU computes: columns out of entries or of a source, a launch, columns
+// back.
 //
 // Columns lie in the memory of a slot (runtime/device/gpu.h). A task has one from its first launch
 // to its end.
@@ -8,7 +9,9 @@
 
 #include <time.h>
 
-enum : int64_t { FEW_ROWS = 64 };
+// Generated code goes along the columns of a source by blocks (COLUMN_ROWS of its compiler):
+// launches end where a block does.
+enum : int64_t { FEW_ROWS = 64, BLOCK_ROWS = 1024 };
 
 // ---- launches -----------------------------------------------------------------------------------
 
@@ -34,9 +37,10 @@ static GpuResult launch_rows(SbTask *task, int64_t row, int64_t rows) {
     if (!state->launch) state->launch = gpu_take(setup->gpu);
     if (!state->launch) return gpu_lost(setup->gpu) ? GPU_LOST : GPU_BUSY;
     GpuLaunch *launch = state->launch;
+    const SbKernels *kernels = setup->stage->kernels;
     gpu_place(launch, stage_of(setup), rows);
-    kernel_take_columns(setup->stage->kernels, (const void *const *)task->input.entries + row,
-                        launch);
+    if (kernels->lay) kernels->lay(task, row, rows, launch->inputs);
+    else kernel_take_columns(kernels, (const void *const *)task->input.entries + row, launch);
     GpuResult result = gpu_run(launch, setup->params);
     if (result == GPU_DONE)
         task->kernel = (SbKernelRows){.first = row, .count = rows, .status = launch->status,
@@ -63,10 +67,12 @@ static GpuResult launch(SbTask *task, int64_t row, int64_t rows) {
 
 static GpuResult launch_some(SbTask *task, int64_t row, int64_t left) {
     const TaskSetup *setup = task->state->setup;
-    int64_t rows = setup->stage->kernels->rows;
+    const SbKernels *kernels = setup->stage->kernels;
     if (!setup->gpu) return GPU_LOST;
-    return launch(task, row, least(least(rows ? rows : GPU_LAUNCH_ROWS, left),
-                                   gpu_rows(setup->gpu, stage_of(setup))));
+    int64_t rows = kernels->rows ? kernels->rows : kernels->lay ? left : GPU_LAUNCH_ROWS;
+    rows = least(least(rows, left), gpu_rows(setup->gpu, stage_of(setup)));
+    if (kernels->lay && rows < left && rows > BLOCK_ROWS) rows -= rows % BLOCK_ROWS;
+    return launch(task, row, rows);
 }
 
 // Who holds a slot then is at work on a thread, so that one becomes free.
@@ -85,9 +91,17 @@ int64_t sb_kernel_place(SbTask *task, int64_t at) {
     return rows->kept;
 }
 
+int32_t sb_kernel_clean(const SbTask *task, int64_t at, int64_t rows) {
+    const SbKernelRows *have = &task->kernel;
+    if (at + rows > have->count) return false;
+    uint8_t any = 0;
+    for (int64_t i = 0; i < rows; i++) any |= have->status[at + i];
+    return !any;
+}
+
 int32_t sb_kernel_fill(SbTask *task, int64_t row) {
     const TaskSetup *setup = task->state->setup;
-    int64_t left = task->input.end - row;
+    int64_t left = (task->input.end - row) / setup->stage->kernels->stride;
     bool approx = setup->gpu && setup->stage->kernels->approx;
     GpuResult result = approx ? launch_sometime(task, row, left) : launch_some(task, row, left);
     if (result == GPU_DONE) return SB_OK;

@@ -1,5 +1,6 @@
 // A block of rows after the other, so that entries are in the cache for all columns but the first.
 // Each size has loops of its own, in which a copy is one load and one store.
+#include "runtime/abi/calls.h"
 #include "runtime/task/kernel_columns.h"
 
 #include <string.h>
@@ -53,6 +54,11 @@ static void take_block(const SbKernelColumn *column, const char *const *entries,
     to += first * elements * column->size;
     if (column->elements) take_tensors(column, entries + first, count, to);
     else take_numbers(column, entries + first, count, to, valid ? valid + first : nullptr);
+}
+
+void sb_kernel_count(char *to, int64_t first, int64_t rows) {
+    int64_t *numbers = (int64_t *)(void *)to;
+    for (int64_t i = 0; i < rows; i++) numbers[i] = first + i;
 }
 
 void kernel_take_columns(const SbKernels *kernels, const void *const *entries,

@@ -22,6 +22,7 @@ of memory or of speed. --update writes the counts anew.
 import sys
 import tempfile
 
+from columns import check_columns
 from held import check_barriers, check_counts, check_full, check_host, check_kept, check_nvrtc, check_shuffles
 from jobs import check_examples, check_job, check_joined, check_kept as check_kept_job, check_placed, check_shares, check_wide
 from limits import check_limits
@@ -58,7 +59,7 @@ def main():
         alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc),
                   "workers": lambda: check_workers(nvrtc), "placed": lambda: check_placed(nvrtc),
                   "keeping": lambda: check_kept_job(nvrtc), "joining": lambda: check_joined(nvrtc),
-                  "examples": lambda: check_examples(nvrtc), "starts": lambda: check_starts(nvrtc),
+                  "examples": lambda: check_examples(nvrtc), "starts": lambda: check_starts(nvrtc), "columns": lambda: check_columns(nvrtc),
                   "limits": lambda: check_limits(nvrtc), "chaos": lambda: check_chaos(nvrtc), "lost": lambda: check_lost_groups(nvrtc), "products": lambda: check_products(nvrtc)}
     for part in [part for name, part in alone.items() if not words or words[0] == name]:
         try:

@@ -83,6 +83,16 @@ static Value column_npy(Emit *e, Frame *frame, uint32_t) {
     return (Value){.a = value};
 }
 
+static void lay_npy(Emit *e, TextRow *row, const LaidRows *rows, Val to) {
+    NpyRow layout = row_of_source(row->op);
+    int64_t values = npy_values(&layout);
+    Val big = LLVMBuildZExt(e->b, big_of(row), e->i32, "");
+    emit_callv(e, "sb_npy_lay", e->type_void, arg(to),
+               arg(emit_index(e, e->i8, row->text, rows->first)), arg(rows->count),
+               arg(emit_i64(e, values)), arg(emit_i64(e, rows->room ? rows->room : values)),
+               arg(emit_i32(e, layout.type->kind)), arg(big));
+}
+
 // As sb_npy_floats has it.
 static Val float_bits(Emit *e, const Type *type, Val value) {
     Val bits = emit_float_bits(e, type, value);
@@ -97,15 +107,24 @@ static Val number_bits(Emit *e, const Type *type, Value value) {
     return npy->letter == 'f' ? float_bits(e, type, value.a) : value.a;
 }
 
-static Val put_tensor(Emit *e, const NpyRow *layout, Value tensor, Val at) {
-    int64_t size = layout->type->size;
-    Val count = npy_is_open(layout) ? tensor.b : emit_i64(e, npy_values(layout));
-    Val bytes = LLVMBuildMul(e->b, count, emit_i64(e, size), "");
-    if (layout->type->letter == 'f')
-        emit_callv(e, "sb_npy_floats", e->type_void, arg(at), arg(tensor.a), arg(count),
-                   arg(emit_i32(e, (int32_t)size)));
-    else LLVMBuildMemCpy(e->b, at, 1, tensor.a, 1, bytes);
+static Val put_values(Emit *e, const NpyType *type, Val from, Val count, Val at) {
+    Val bytes = LLVMBuildMul(e->b, count, emit_i64(e, type->size), "");
+    if (type->letter == 'f')
+        emit_callv(e, "sb_npy_floats", e->type_void, arg(at), arg(from), arg(count),
+                   arg(emit_i32(e, (int32_t)type->size)));
+    else LLVMBuildMemCpy(e->b, at, 1, from, 1, bytes);
     return emit_index(e, e->i8, at, bytes);
+}
+
+static Val put_tensor(Emit *e, const NpyRow *layout, Value tensor, Val at) {
+    Val count = npy_is_open(layout) ? tensor.b : emit_i64(e, npy_values(layout));
+    return put_values(e, layout->type, tensor.a, count, at);
+}
+
+static Val put_column(Emit *e, const Type *type, Val from, Val rows, Val at) {
+    NpyRow layout = row_of(type);
+    Val count = LLVMBuildMul(e->b, rows, emit_i64(e, npy_values(&layout)), "");
+    return put_values(e, layout.type, from, count, at);
 }
 
 // Of a row that is a file: its header.
@@ -127,9 +146,9 @@ static Val put_value(Emit *e, SinkEmit *sink, Val at) {
 }
 
 static const TextFormat read_npy = {.open = open_npy, .width = width_of, .stride = stride_of,
-                                    .column = column_npy};
+                                    .column = column_npy, .lay = lay_npy};
 static const SinkFormat write_npy = {.widens = 1, .nested_room = "sb_npy_room",
                                      .apart = NPY_WRITTEN, .row = put_value,
-                                     .bits = number_bits};
+                                     .bits = number_bits, .column = put_column};
 
 const FormatEmit format_emit_npy = {&read_npy, &write_npy};

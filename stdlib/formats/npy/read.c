@@ -136,14 +136,16 @@ const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t
         memcpy(to + i * (int64_t)sizeof value, &value, sizeof value);                             \
     }
 
-const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t kind,
-                            int32_t big) {
-    const NpyType *type = npy_type_of((unsigned)kind);
-    bool plain = (!big || type->size == 1) && type->kind != SB_BOOL;
-    if (plain && (uintptr_t)at % type->size == 0) return at;
-    char *to = sb_take(call, count * type->size);
-    if (!to) return to;
-    if (plain) return memcpy(to, at, (size_t)(count * type->size));
+static bool is_plain(const NpyType *type, int32_t big) {
+    return (!big || type->size == 1) && type->kind != SB_BOOL;
+}
+
+static void copy_values(char *to, const char *at, int64_t count, const NpyType *type,
+                        int32_t big) {
+    if (is_plain(type, big)) {
+        memcpy(to, at, (size_t)(count * type->size));
+        return;
+    }
     switch (type->size) {
     case 1:
         for (int64_t i = 0; i < count; i++) to[i] = at[i] != 0;
@@ -152,7 +154,34 @@ const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t
     case 4: SWAP(uint32_t, __builtin_bswap32); break;
     case 8: SWAP(uint64_t, __builtin_bswap64); break;
     }
+}
+
+const void *sb_npy_elements(SbCall *call, const char *at, int64_t count, int32_t kind,
+                            int32_t big) {
+    const NpyType *type = npy_type_of((unsigned)kind);
+    if (is_plain(type, big) && (uintptr_t)at % type->size == 0) return at;
+    char *to = sb_take(call, count * type->size);
+    if (to) copy_values(to, at, count, type, big);
     return to;
+}
+
+// Lays the values of so many rows side by side, as they are on this machine. A row takes up
+// `room` values there: zeros come after its own.
+void sb_npy_lay(char *to, const char *at, int64_t rows, int64_t values, int64_t room, int32_t kind,
+                int32_t big);
+
+void sb_npy_lay(char *to, const char *at, int64_t rows, int64_t values, int64_t room, int32_t kind,
+                int32_t big) {
+    const NpyType *type = npy_type_of((unsigned)kind);
+    int64_t filled = values * type->size, bytes = room * type->size;
+    if (filled == bytes) {
+        copy_values(to, at, rows * values, type, big);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++, to += bytes) {
+        copy_values(to, at + i * filled, values, type, big);
+        memset(to + filled, 0, (size_t)(bytes - filled));
+    }
 }
 
 // The tensor of a row at `at`, whose file has these fields: without a copy where that can be.
