@@ -267,13 +267,24 @@ int64_t gpu_bytes(const Gpu *gpu) {
 
 // ---- slots --------------------------------------------------------------------------------------
 
+// Of the GPU with the fewest slots taken; of several, the one that was given back first.
+static Slot *take_free(Gpu *gpu) {
+    Slot **best = nullptr;
+    for (Slot **at = &gpu->free; *at; at = &(*at)->next)
+        if (!(*at)->device->lost && (!best || (*at)->device->taken < (*best)->device->taken))
+            best = at;
+    if (!best) return nullptr;
+    Slot *slot = *best;
+    *best = slot->next;
+    if (!slot->next) gpu->free_end = best;
+    slot->device->taken++;
+    return slot;
+}
+
 GpuLaunch *gpu_take(Gpu *gpu) {
     if (gpu->is_far) return (GpuLaunch *)gpu_far_take(gpu);
     pthread_mutex_lock(&gpu->lock);
-    Slot *slot = gpu->free;
-    while (slot && slot->device->lost) slot = slot->next;  // Nobody asks for those again.
-    gpu->free = slot ? slot->next : nullptr;
-    if (!gpu->free) gpu->free_end = &gpu->free;
+    Slot *slot = take_free(gpu);
     pthread_mutex_unlock(&gpu->lock);
     return slot ? &slot->launch : nullptr;
 }
@@ -318,6 +329,7 @@ void gpu_place(GpuLaunch *launch, uint32_t stage, int64_t rows) {
 void gpu_give(Gpu *gpu, GpuLaunch *launch) {
     if (gpu->is_far) return gpu_far_give((Slot *)launch);
     pthread_mutex_lock(&gpu->lock);
+    ((Slot *)launch)->device->taken--;
     give_back(gpu, (Slot *)launch);
     pthread_mutex_unlock(&gpu->lock);
 }

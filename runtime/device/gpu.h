@@ -12,8 +12,8 @@
 //   gpu_run(launch, params);                   launch->outputs and launch->status are there
 //   gpu_give(gpu, launch);
 //
-// Slots of one GPU have streams of their own: copies of one run beside kernels of another. Slots
-// are taken in turn, so that all GPUs have work.
+// Slots of one GPU have streams of their own: copies of one run beside kernels of another. A task
+// takes one of the GPU that has the fewest taken, so that all have work.
 #ifndef SBC_RUNTIME_DEVICE_GPU_H
 #define SBC_RUNTIME_DEVICE_GPU_H
 

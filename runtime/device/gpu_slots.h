@@ -34,7 +34,7 @@ typedef struct Slot {
 // A GPU and its process.
 struct Device {
     Gpu      *gpu;
-    uint32_t  number, slot_count;
+    uint32_t  number, slot_count, taken;  // Slots that tasks have.
     Process   process;
     uint64_t  life;             // How many processes there have been.
     bool      lost;
@@ -63,7 +63,7 @@ struct Gpu {
     uint32_t        device_count, restarts;
     uint32_t        slots_each;        // Of each GPU that are used.
     int64_t         slot_bytes, device_memory;
-    Slot           *free, **free_end;  // Taken at the one end, given back at the other.
+    Slot           *free, **free_end;  // In the order in which they were given back.
     Line           *lines;             // The job: all. A worker process: those that are free.
     bool            is_far, far_lost;  // It is a worker's; the job has no GPU any more.
     pthread_mutex_t lock;

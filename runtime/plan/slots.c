@@ -103,11 +103,26 @@ static bool supply_kinds(Slots *slots, const Options *options, Trouble *trouble)
     return true;
 }
 
-// What the machine has without a word.
+// Do only stages of `on gpu` blocks hold it, which call no function over batches? The CPU can do
+// their work.
+static bool is_of_blocks(const SbJob *job, uint32_t resource) {
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        const SbStage *stage = &job->stages[s];
+        for (uint32_t i = 0; i < stage->demand_count; i++)
+            if (stage->demands[i].resource == resource && (!stage->gpu || stage->calls))
+                return false;
+    }
+    return true;
+}
+
+// What the machine has without a word. Where it has none, cpus stand for those of blocks.
 static void supply_devices(Slots *slots) {
     for (uint32_t i = 0; i < slots->job->resource_count; i++) {
         const Device *device = device_named(slots->job->resources[i]);
-        if (device) slots->supply[i] = slots->largest[i] = device->count() * WHOLE;
+        if (!device) continue;
+        uint32_t count = device->count() * WHOLE;
+        if (!count && is_of_blocks(slots->job, i)) count = slots->cpus;
+        slots->supply[i] = slots->largest[i] = count;
     }
 }
 

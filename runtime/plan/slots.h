@@ -1,7 +1,8 @@
 // Slots: what the tasks of a job hold while they run, and what there is of it.
 //
 // Amounts are thousandths. There are as many cpus as --threads says; --resource supplies the rest.
-// Of `gpus` there are as many as the machine has, unless it says otherwise.
+// Of `gpus` there are as many as the machine has, unless it says otherwise. Where it has none, and
+// only `on gpu` blocks hold them, there are as many as cpus.
 // A task that asks for more cpus than there are runs alone.
 #ifndef SBC_RUNTIME_SLOTS_H
 #define SBC_RUNTIME_SLOTS_H

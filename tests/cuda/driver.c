@@ -16,6 +16,7 @@
 //   $FAKE_CUDA_ONCE     a file: where it is there, launches neither fail nor hang; the first that
 //                       does makes it
 //   $FAKE_CUDA_COPY_US, $FAKE_CUDA_KERNEL_US  how long each copy and each kernel takes at least
+//   $FAKE_CUDA_ROW_US   how long a kernel takes for each row beside that
 //   $FAKE_CUDA_LOG      gets a line for each launch, with the number of its GPU, and one for each
 //                       code that is loaded
 //
@@ -336,9 +337,12 @@ static long long now_ns(void) {
     return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void take_time(const char *variable) {
+// So many times the microseconds that the variable says.
+static void take_time(const char *variable, long long times) {
     const char *least = getenv(variable);
-    if (least) usleep((unsigned)atoi(least));
+    if (!least) return;
+    const long long ns = 1000 * times * atoll(least);
+    nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
 }
 
 // Does launch `number` do what the variable says? Where it is done once only, the first one does.
@@ -356,13 +360,14 @@ static void do_deed(const Deed *deed) {
         deed->event->at_ns = now_ns();
         deed->event->waits--;
     } else if (deed->launch) {
-        take_time("FAKE_CUDA_KERNEL_US");
+        take_time("FAKE_CUDA_KERNEL_US", 1);
+        take_time("FAKE_CUDA_ROW_US", *(const long long *)(const void *)deed->arguments);
         if (befalls("FAKE_CUDA_FAIL", deed->number)) broken = ILLEGAL;  // It sticks to the context.
         if (befalls("FAKE_CUDA_HANG", deed->number)) for (;;) pause();
         if (!broken)
             deed->launch(deed->arguments, deed->blocks, deed->lanes, (unsigned)deed->number);
     } else if (deed->from) {
-        take_time("FAKE_CUDA_COPY_US");
+        take_time("FAKE_CUDA_COPY_US", 1);
         memcpy(deed->to, deed->from, deed->bytes);
     } else memset(deed->to, deed->byte, deed->bytes);
 }

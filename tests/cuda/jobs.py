@@ -274,6 +274,33 @@ def read_metrics(process):
             return answers[0], now
 
 
+HELD = """param output: str = "out.jsonl"
+range(20000) | repartition rows 100 | derive a = i * 2
+| on gpu with (gpus = 1) { derive y = a * 3 }
+| write jsonl(output)
+"""
+
+
+def check_slots(nvrtc):
+    """Tasks that hold a GPU take no cpu. Each has one for itself, so that no launch waits while another GPU is idle."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        env = make_job_of(folder, HELD, nvrtc) | {"FAKE_CUDA_DEVICES": "3", "FAKE_CUDA_ROW_US": "40"}
+        done = run(folder / "job", f"--output={name}/out.jsonl", "--threads=2", "--resource=gpus=3", "--device=gpu", f"--trace={name}/trace.json",
+                   "--stats=json", "--progress=none", env=env)
+        if done.returncode:
+            raise Wrong(f"slots: exit {done.returncode}: {done.stderr[:2000]}")
+        spans = [e for e in json.loads((folder / "trace.json").read_text())["traceEvents"] if e.get("cat") == "gpu"]
+        for gpu in {span["pid"] for span in spans}:
+            all_of = sorted((span["ts"], span["ts"] + span["dur"], span["tid"]) for span in spans if span["pid"] == gpu)
+            both = [(a, b) for a, b in zip(all_of, all_of[1:]) if a[2] != b[2] and b[0] < a[1] - 100]
+            if both or len(all_of) < 3:
+                raise Wrong(f"slots: two launches of gpu {gpu} at once: {both[:3]}")
+        figures = json.loads(done.stderr.splitlines()[-1])
+        if sum(gpu["rows"] for gpu in figures["gpus"]) != 20000 or len(figures["gpus"]) != 3:
+            raise Wrong(f"slots: {figures['gpus']}")
+
+
 def check_shares(nvrtc):
     """Kernels and copies that take known times show in all figures."""
     with tempfile.TemporaryDirectory() as name:

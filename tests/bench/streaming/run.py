@@ -41,10 +41,10 @@ def simulate(chain, memory):
     return {name: float(seconds) for name, seconds in map(str.split, done.stdout.splitlines())}
 
 
-def run(job, arguments):
+def run(job, arguments, settings=None):
     """Seconds, memory peak in MiB, and the digest of the output."""
     begin = time.monotonic()
-    done = subprocess.run([job, *arguments, "--stats", "--progress=none"], capture_output=True)
+    done = subprocess.run([job, *arguments, "--stats", "--progress=none"], capture_output=True, env={**os.environ, **(settings or {})})
     seconds = time.monotonic() - begin
     if done.returncode:
         sys.exit(f"{job} {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr.decode()}")
@@ -59,6 +59,24 @@ def compile_job(program, flags, folder):
     return job
 
 
+def compile_gpu_job(program, folder):
+    """A job with kernels, and what its environment has to have for the driver without a GPU (tests/cuda)."""
+    sys.path.insert(0, str(ROOT / "tests/cuda"))
+    import jobs
+    import tools
+    nvrtc, why = tools.find_nvrtc()
+    if not nvrtc:
+        sys.exit(f"{program}: no NVRTC: {why}")
+    settings = jobs.make_job(pathlib.Path(folder), HERE / f"{program}.sbd", nvrtc)
+    return os.path.join(folder, "job"), settings
+
+
+def settings_of(chain):
+    """GPUs of the second resource, whose kernels take the time of its link for each row."""
+    seconds = next(link.seconds for link in chain.links if link.resource == 1)
+    return {"FAKE_CUDA_DEVICES": str(chain.slots[1]), "FAKE_CUDA_ROW_US": str(round(seconds * 1e6))}
+
+
 class Row:
     """A run that was made, beside the bound and what the simulator takes."""
 
@@ -71,12 +89,16 @@ class Row:
 
 
 def measure(workload, folder, scale):
-    job = compile_job(workload.program, workload.flags, folder)
+    if workload.gpus:
+        job, settings = compile_gpu_job(workload.program, folder)
+    else:
+        job, settings = compile_job(workload.program, workload.flags, folder), {}
     rows, digests = [], {}
     for planned in workload.runs:
         chain = planned.chain.scaled(scale)
         arguments = [*workload.arguments(chain), f"--memory={planned.memory}MiB", f"--schedule={planned.schedule}"]
-        seconds, peak, digest = run(job, arguments)
+        own = settings_of(chain) if workload.gpus else {}
+        seconds, peak, digest = run(job, arguments, {**settings, **own})
         if digests.setdefault(chain.units * chain.rows, digest) != digest:
             sys.exit(f"{workload.title}, {planned.label}: the output differs from that of the run before")
         rows.append(Row(planned, seconds, peak, simulate(chain, planned.memory)))

@@ -60,6 +60,7 @@ class Workload:
     why: str            # What keeps it from its target where it misses it.
     flags: tuple = ()   # Of the compiler.
     flat: bool = False  # The memory peak must not grow with the number of units.
+    gpus: bool = False  # The second resource are GPUs, of a driver that has none: a row takes as long there as the link says.
 
 
 def micros(seconds):
@@ -68,6 +69,14 @@ def micros(seconds):
 
 def two_resources(chain):
     return [f"--threads={chain.slots[0]}", f"--resource=accel={chain.slots[1]}", "--resource=out=2"]
+
+
+def with_gpus(arguments, link):
+    """The same with GPUs for `accel`: what a row takes there is up to the driver."""
+    def made(chain):
+        words = [word.replace("--resource=accel", "--resource=gpus") for word in arguments(chain)]
+        return [*(word for word in words if not word.startswith(f"--{link}=")), "--device=gpu"]
+    return made
 
 
 def m1_arguments(chain):
@@ -161,6 +170,10 @@ def workloads(schedules):
         "m1_unfused_long": Workload("M1 in full, a stage for every step", "m1_batch", m1_arguments,
                                     sized_runs(m1(False, 10), (6000, 16000), others, "GB", 158 / 150.5), 156 / 150.5, STEPS,
                                     ("--no-fuse",)),
+        "m1_gpu": Workload("M1 with kernels", "m1_gpu", with_gpus(m1_arguments, "infer"),
+                           (Run("full, 600 MiB", m1(True), 600), Run("full, 1600 MiB", m1(True), 1600)), 153 / 150.5, WAKING, gpus=True),
+        "four_gpu": Workload("Four stages with kernels: cpu, cpu, GPU, cpu", "four_gpu", with_gpus(chain_arguments, "infer"),
+                             each(FOUR, 128, ["full"]), 1.1, WAKING, gpus=True),
         "spiky": Workload("One partition in ten takes ten times as long", "three", three_arguments,
                           each(SPIKY, 128, schedules), 1.1, WAKING),
         "changing": Workload("The bottleneck changes half-way", "three", three_arguments,
