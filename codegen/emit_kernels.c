@@ -208,6 +208,7 @@ Val stage_kernels(Emit *e, const Stage *stage, Val lay) {
     for (size_t i = 0; i < unit->kernel_count; i++) approx |= unit->kernels[i].product != nullptr;
     PART(&parts, SbKernels, approx, emit_int(e, e->i8, approx));
     PART(&parts, SbKernels, keeps, emit_int(e, e->i8, stage->kernels.keeps));
+    PART(&parts, SbKernels, eager, emit_int(e, e->i8, stage->kernels.eager));
     PART(&parts, SbKernels, lay, lay);
     PART(&parts, SbKernels, stride, emit_i64(e, kernel_stride(e, stage)));
     return emit_global(e, parts_struct(e, &parts, sizeof(SbKernels)), "kernels");

@@ -126,6 +126,7 @@ typedef struct KernelPart {
     Text     beside_reason;
     bool     groups;    // A kernel fills the groups of the only terminal, and gives no columns.
     bool     keeps;     // Columns come back without the rows that filters take out.
+    bool     eager;     // Of a block with `batch`: fewer rows are launched as soon as a task can.
     OpId     rest;      // The first step that the CPU does. OP_NONE: none.
     Text     reason;    // Why the CPU does `rest`.
 } KernelPart;

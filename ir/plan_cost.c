@@ -164,6 +164,17 @@ CostKept cost_kept(const PlanCost *cost, int64_t rows) {
     };
 }
 
+// ---- launches ----------------------------------------------------------------------------------
+
+// Copies and kernels of one launch follow each other.
+CostLaunch cost_launch(const PlanCost *cost, int64_t rows) {
+    double bytes = (double)(cost->bytes_in + cost->bytes_out);
+    return (CostLaunch){
+        .fixed_ns = machine.launch_ns,
+        .rows_ns = (double)rows * (bytes / machine.bus + cost->kernel_ns),
+    };
+}
+
 // ---- kernels ------------------------------------------------------------------------------------
 
 static double arithmetic(CostClass class, uint64_t count) {

@@ -35,6 +35,13 @@ typedef struct CostKept {
 // `rows`: of a launch at most, as the program says; 0: it does not.
 CostKept cost_kept(const PlanCost *cost, int64_t rows);
 
+// What a launch takes however many rows it has, and what so many of them take beside that.
+typedef struct CostLaunch {
+    double fixed_ns, rows_ns;
+} CostLaunch;
+
+CostLaunch cost_launch(const PlanCost *cost, int64_t rows);
+
 // Nanoseconds a row of all cores together, and of a GPU with these cores beside it.
 double cost_on_cpu(const PlanCost *cost);
 double cost_on_gpu(const PlanCost *cost);

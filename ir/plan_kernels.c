@@ -495,6 +495,13 @@ static bool keeps_rows(const Plan *plan, const Stage *stage) {
     return plan_kernels_filter(plan, stage) && kept.saved_ns > kept.spent_ns;
 }
 
+// Rows wait for a whole batch where a launch takes about as long with fewer.
+static bool is_eager(const Plan *plan, const Stage *stage) {
+    PlanCost cost = plan_cost(plan, stage, &stage->kernels, 0);
+    CostLaunch launch = cost_launch(&cost, stage->batch);
+    return launch.rows_ns > launch.fixed_ns;
+}
+
 // The root, and the steps of the block: others of the same stage come after them.
 static uint32_t members_of_block(const Plan *plan, const Stage *stage) {
     uint32_t m = 1;
@@ -509,6 +516,7 @@ static void lay_kernels(Plan *plan, Stage *stage) {
         end_part(part, stage->ops[1], because_edge);
     else *part = plan_kernel_part(plan, stage, members_of_block(plan, stage));
     if (part->op_count) part->keeps = keeps_rows(plan, stage);
+    if (part->op_count) part->eager = is_eager(plan, stage);
     remark_products(plan, stage);
     if (!op_is_none(part->beside_at))
         remark(plan->remarks, graph_op_at(plan->graph, part->beside_at)->span,

@@ -269,6 +269,16 @@ static void explain_kept(TextBuf *buf, const Plan *plan, const Stage *stage) {
                     kept.spent_ns / 1e3);
 }
 
+static void explain_batch(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    if (stage->batch < 2) return;
+    PlanCost cost = plan_cost(plan, stage, &stage->kernels, 0);
+    CostLaunch launch = cost_launch(&cost, stage->batch);
+    text_buf_format(buf, "    a launch takes %s: %.1f us of its own, and %.1f for %" PRId64
+                    " rows\n", stage->kernels.eager ? "the rows that are there, up to a batch"
+                                                    : "a batch, for which fewer rows wait",
+                    launch.fixed_ns / 1e3, launch.rows_ns / 1e3, stage->batch);
+}
+
 static void explain_kernels(TextBuf *buf, const Plan *plan, const Stage *stage) {
     const KernelPart *part = &stage->kernels;
     if (part->op_count) {
@@ -278,6 +288,7 @@ static void explain_kernels(TextBuf *buf, const Plan *plan, const Stage *stage) 
         text_buf_char(buf, '\n');
         explain_cost(buf, plan, stage);
         explain_kept(buf, plan, stage);
+        explain_batch(buf, plan, stage);
     }
     if (part->beside_reason.len) {
         text_buf_add(buf, TEXT("    some columns on the CPU, as in "));

@@ -79,6 +79,7 @@ typedef struct SbKernels {
     int64_t  groups_bytes;     // Of the table of groups; 0: no kernel fills one.
     uint8_t  approx;           // Some are products: all rows are computed by GPUs, or none is.
     uint8_t  keeps;            // Columns come back without rows whose status is not 0.
+    uint8_t  eager;            // Fewer than `rows` are launched as soon as a task can.
     // Where a source has columns: lays those of so many rows of the task's input, from number `row`
     // on, at `to`, by input. Null: rows are entries.
     void   (*lay)(struct SbTask *task, int64_t row, int64_t rows, char *const *to);

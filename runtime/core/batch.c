@@ -11,6 +11,9 @@
 //   work for its slot, then as long as a batch takes while the slot is idle; and not when nothing
 //   else runs. So waiting costs at most the time that it may save, a slow source is served at once,
 //   and nothing waits for a batch that memory does not hold.
+//
+// A batch of an eager stage takes the longer the more rows it has. It has those that are there when
+// a slot is idle.
 
 static uint64_t batches_of(const CoreStage *stage, int64_t rows) {
     return ((uint64_t)rows + stage->batch - 1) / stage->batch;
@@ -106,7 +109,8 @@ bool batch_is_part(const Schedule *s, StageId stage) {
 bool batch_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
-    bool full = !described->batch || described->limit || state->ready_rows >= described->batch;
+    bool full = !described->batch || described->limit || described->eager ||
+                state->ready_rows >= described->batch;
     if (full || s->hurries || item_of(s, state->ready.root)->rerun || !rows_may_come(s, stage))
         return true;
     if (!state->held) state->held = s->now;

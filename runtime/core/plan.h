@@ -65,6 +65,7 @@ typedef struct CoreStage {
     uint32_t batch;                  // Of a map: rows that it takes together; 0 is 1. A launch
                                      // takes as many partitions as fill its batches (batch.c).
     int64_t batch_bytes;             // Bytes of a batch, about.
+    bool eager;                      // Less than a batch does not wait for more rows.
     int64_t scratch;                 // Bytes of a task beside its output, from launch to end.
     int64_t cut;                     // Bytes at which an output partition is handed over.
     int64_t row_max;                 // Bytes by which the last row may pass the cut.

@@ -318,6 +318,19 @@ static bool run_on_lane(Dispatch *d, Flow *flow, Partition *partition, uint32_t 
     return good;
 }
 
+// The inputs of the launch that come after this one, as far as they are in memory.
+static void look_ahead(Flow *flow) {
+    KernelAhead *ahead = &flow->task->ahead;
+    ahead->at = ahead->count = 0;
+    if (flow->rows > 0 || !kernel_takes_more(&flow->run->setup)) return;
+    for (const FlowMore *more = flow->more; more; more = more->next) {
+        if (more->empty || more->loads || ahead->count == KERNEL_AHEAD_MAX) return;
+        ahead->items[ahead->count++] = (KernelPiece){
+            .entries = more->unit.entries, .begin = more->unit.begin, .end = more->unit.end};
+        if (more->rows > 0) return;
+    }
+}
+
 // Runs the task until it hands something over. nullptr: the job ends.
 static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
     Partition *partition = flow_partition(d, flow);
@@ -328,6 +341,7 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     uint32_t lane = flow->lane == LANE_OF_THREAD ? thread : flow->lane;
     lane += tell_lane(&d->observers, flow);
     flow->aside = attempt_is_again(flow);
+    look_ahead(flow);
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&d->own->fills[lane]);
     tell_running(&d->observers, flow, thread);

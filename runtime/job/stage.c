@@ -525,6 +525,8 @@ void stage_spare(StageRun *run, Partition *partition) {
 
 void stage_spare_task(StageRun *run, SbTaskState *task) {
     if (!task) return;
+    kernel_end(task);
+    task->ahead = (KernelAhead){0};
     // Who takes the task next says himself whether it has to ask: a replay may not.
     task->buffer.asks_from = 0;
     // A long row made the buffer large.

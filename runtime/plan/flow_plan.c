@@ -106,6 +106,7 @@ static void set_batch(CoreStage *stage, const SbStage *what) {
     if (what->batch <= 1) return;
     stage->batch = what->batch < UINT32_MAX ? (uint32_t)what->batch : UINT32_MAX;
     stage->batch_bytes = what->batch * what->row_bytes;
+    stage->eager = what->kernels && what->kernels->eager;
 }
 
 static void add_stage(Maker *m, uint16_t s) {

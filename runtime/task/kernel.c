@@ -19,6 +19,28 @@ void kernel_end(SbTaskState *state) {
     if (state->launch) gpu_give(state->setup->gpu, state->launch);
     state->launch = nullptr;
     state->task.kernel = (SbKernelRows){0};
+    state->launched.at = state->launched.count = 0;
+}
+
+bool kernel_takes_more(const TaskSetup *setup) {
+    const SbKernels *kernels = setup->stage->kernels;
+    return setup->gpu && kernels->rows > 1 && !kernels->lay && !kernels->approx &&
+           !kernels->groups_bytes;
+}
+
+bool kernel_goes_on(const SbTaskState *state) {
+    return state->launched.at < state->launched.count;
+}
+
+void kernel_next(SbTaskState *state) {
+    const Unit *unit = &state->unit;
+    const KernelPiece *piece = &state->launched.items[state->launched.at];
+    if (!kernel_goes_on(state) || piece->entries != unit->entries || piece->begin != unit->begin) {
+        kernel_end(state);
+        return;
+    }
+    state->task.kernel.first = unit->begin - piece->offset;
+    state->launched.at++;
 }
 
 // Rows of a launch that fills groups are all counted with it, so that it is made once.
@@ -27,8 +49,28 @@ bool kernel_is_awaited(const SbTaskState *state) {
     return kernels && kernels->approx && !kernels->groups_bytes;
 }
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 static uint32_t stage_of(const TaskSetup *setup) {
     return (uint32_t)(setup->stage - setup->job->stages);
+}
+
+// Entries of this input, and of those after it.
+static void take_columns(SbTaskState *state, int64_t row, int64_t rows) {
+    const SbKernels *kernels = state->setup->stage->kernels;
+    const SbInput *input = &state->task.input;
+    int64_t at = least(rows, input->end - row);
+    kernel_take_columns(kernels, (const void *const *)input->entries + row, 0, at, state->launch);
+    state->launched.at = state->launched.count = 0;
+    for (uint32_t i = state->ahead.at; i < state->ahead.count && at < rows; i++) {
+        KernelPiece piece = state->ahead.items[i];
+        int64_t count = least(rows - at, piece.end - piece.begin);
+        kernel_take_columns(kernels, (const void *const *)piece.entries + piece.begin, at, count,
+                            state->launch);
+        piece.offset = at;
+        state->launched.items[state->launched.count++] = piece;
+        at += count;
+    }
 }
 
 static GpuResult launch_rows(SbTask *task, int64_t row, int64_t rows) {
@@ -40,16 +82,15 @@ static GpuResult launch_rows(SbTask *task, int64_t row, int64_t rows) {
     const SbKernels *kernels = setup->stage->kernels;
     gpu_place(launch, stage_of(setup), rows);
     if (kernels->lay) kernels->lay(task, row, rows, launch->inputs);
-    else kernel_take_columns(kernels, (const void *const *)task->input.entries + row, launch);
+    else take_columns(state, row, rows);
     GpuResult result = gpu_run(launch, setup->params);
+    if (result != GPU_DONE) state->launched.count = 0;
     if (result == GPU_DONE)
         task->kernel = (SbKernelRows){.first = row, .count = rows, .status = launch->status,
                                       .groups = launch->groups, .values = launch->outputs,
                                       .valid = launch->outputs_valid};
     return result;
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // Launches for so many rows, or for fewer where the GPU has no room. Where one GPU is lost another
 // one may be there.
@@ -65,11 +106,19 @@ static GpuResult launch(SbTask *task, int64_t row, int64_t rows) {
     return result;
 }
 
+static int64_t rows_ahead(const SbTaskState *state) {
+    int64_t rows = 0;
+    for (uint32_t i = state->ahead.at; i < state->ahead.count; i++)
+        rows += state->ahead.items[i].end - state->ahead.items[i].begin;
+    return rows;
+}
+
 static GpuResult launch_some(SbTask *task, int64_t row, int64_t left) {
     const TaskSetup *setup = task->state->setup;
     const SbKernels *kernels = setup->stage->kernels;
     if (!setup->gpu) return GPU_LOST;
     int64_t rows = kernels->rows ? kernels->rows : kernels->lay ? left : GPU_LAUNCH_ROWS;
+    left += rows_ahead(task->state);
     rows = least(least(rows, left), gpu_rows(setup->gpu, stage_of(setup)));
     if (kernels->lay && rows < left && rows > BLOCK_ROWS) rows -= rows % BLOCK_ROWS;
     return launch(task, row, rows);

@@ -47,13 +47,13 @@ static void take_tensors(const SbKernelColumn *column, const char *const *entrie
     }
 }
 
-// The rows from `first` on of one column.
-static void take_block(const SbKernelColumn *column, const char *const *entries, int64_t first,
+// One column, as rows from `at` on.
+static void take_block(const SbKernelColumn *column, const char *const *entries, int64_t at,
                        int64_t count, char *to, uint8_t *valid) {
     int64_t elements = column->elements ? column->elements : 1;
-    to += first * elements * column->size;
-    if (column->elements) take_tensors(column, entries + first, count, to);
-    else take_numbers(column, entries + first, count, to, valid ? valid + first : nullptr);
+    to += at * elements * column->size;
+    if (column->elements) take_tensors(column, entries, count, to);
+    else take_numbers(column, entries, count, to, valid ? valid + at : nullptr);
 }
 
 void sb_kernel_count(char *to, int64_t first, int64_t rows) {
@@ -61,12 +61,12 @@ void sb_kernel_count(char *to, int64_t first, int64_t rows) {
     for (int64_t i = 0; i < rows; i++) numbers[i] = first + i;
 }
 
-void kernel_take_columns(const SbKernels *kernels, const void *const *entries,
-                         const GpuLaunch *launch) {
-    for (int64_t first = 0; first < launch->rows; first += BLOCK_ROWS) {
-        int64_t left = launch->rows - first, count = left < BLOCK_ROWS ? left : BLOCK_ROWS;
+void kernel_take_columns(const SbKernels *kernels, const void *const *entries, int64_t at,
+                         int64_t rows, const GpuLaunch *launch) {
+    for (int64_t first = 0; first < rows; first += BLOCK_ROWS) {
+        int64_t left = rows - first, count = left < BLOCK_ROWS ? left : BLOCK_ROWS;
         for (uint32_t i = 0; i < kernels->input_count; i++)
-            take_block(&kernels->inputs[i], (const char *const *)entries, first, count,
+            take_block(&kernels->inputs[i], (const char *const *)entries + first, at + first, count,
                        launch->inputs[i], launch->inputs_valid[i]);
     }
 }

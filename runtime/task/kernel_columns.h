@@ -5,8 +5,8 @@
 #include "runtime/abi/kernel.h"
 #include "runtime/device.h"
 
-// Fills launch->inputs and launch->inputs_valid from so many entries as the launch has rows.
-void kernel_take_columns(const SbKernels *kernels, const void *const *entries,
-                         const GpuLaunch *launch);
+// Fills launch->inputs and launch->inputs_valid from so many entries, as rows from `at` on.
+void kernel_take_columns(const SbKernels *kernels, const void *const *entries, int64_t at,
+                         int64_t rows, const GpuLaunch *launch);
 
 #endif

@@ -328,7 +328,7 @@ void task_close(SbTaskState *state) {
 static void set_input(SbTaskState *state) {
     const TaskSetup *setup = state->setup;
     state->task.batch = (SbBatchRows){0};  // Other rows come.
-    kernel_end(state);
+    kernel_next(state);
     const Unit *unit = &state->unit;
     SbInput *input = &state->task.input;
     *input = (SbInput){.begin = unit->begin, .end = unit->end, .index = &state->index,
@@ -664,7 +664,8 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     mark_breakers(state, thread);
     run_stage(state, thread);
     finish_partition(state);
-    if (into->status != SB_STAGE_FULL || kernel_is_awaited(state)) kernel_end(state);
+    bool over = into->status != SB_STAGE_FULL && !kernel_goes_on(state);
+    if (over || kernel_is_awaited(state)) kernel_end(state);
     sb_scratch_rewind(&task->call);
     into->lacks = lacks_memory(state);
     if (!into->lacks && !keep_breakers(state)) into->status = SB_STAGE_FAULT;

@@ -13,6 +13,20 @@ typedef struct TaskLive {
     _Atomic int64_t rows, bytes;
 } TaskLive;
 
+// Inputs of a task in their order, whose rows are entries in memory.
+enum { KERNEL_AHEAD_MAX = 64 };
+
+typedef struct KernelPiece {
+    const SbEntry *const *entries;
+    int64_t   begin, end;
+    int64_t   offset;           // Of a launch: rows of it that stand before these.
+} KernelPiece;
+
+typedef struct KernelAhead {
+    KernelPiece items[KERNEL_AHEAD_MAX];
+    uint32_t    at, count;      // The first one that is left; the end of all.
+} KernelAhead;
+
 // A task: lives as long as its unit, and runs on one thread after the other.
 struct SbTaskState {
     struct SbTaskState *next;   // In the list of those without a unit.
@@ -41,6 +55,8 @@ struct SbTaskState {
     SbCall      files;          // Memory of whole files and their entries.
     SbCall      results;        // Memory of task.batch, where the stage calls for batches.
     struct GpuLaunch *launch;   // Memory of task.kernel, of a stage with kernels; or nullptr.
+    KernelAhead ahead;          // Inputs that the task comes to after this one.
+    KernelAhead launched;       // Those of which task.kernel has rows.
     SbGuard     guard;          // Watches calls of foreign code.
     const int64_t *long_files;  // Of the unit, over row_max.
     int64_t     long_file_count;
@@ -67,6 +83,12 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts);
 
 // Lets go of what a GPU gave (kernel.c).
 void kernel_end(SbTaskState *state);
+// The same where the task has come to its next input, unless rows of that have been launched.
+void kernel_next(SbTaskState *state);
+// Has the launch rows of an input that the task comes to later?
+bool kernel_goes_on(const SbTaskState *state);
+// Can a launch take rows of several inputs?
+bool kernel_takes_more(const TaskSetup *setup);
 // Do others wait for the slot of a task whose rows go on? They are launched for again then.
 bool kernel_is_awaited(const SbTaskState *state);
 

@@ -301,6 +301,67 @@ def check_slots(nvrtc):
             raise Wrong(f"slots: {figures['gpus']}")
 
 
+SLOW = """param output: str = "out.jsonl"
+range(200) | repartition rows 10 | where hold(2ms) | derive a = i * 2
+| on gpu with (gpus = 1, batch = ROWS) { derive y = a * 3 }
+| write jsonl(output)
+"""
+
+
+PARTS = """param output: str = "out.jsonl"
+range(6000) | repartition rows 7 | derive a = f32(i), s = f"{i}"
+| on gpu with (batch = 300) {
+    derive x: f32[24] = [a, a + 1.0, a + 2.0, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a / 3.0]
+    derive y = x * 0.5, z = 1000 // (i % 71 - 3)
+    where i % 10 >= 4
+  }
+| select i, s, y, z
+| write jsonl(output)
+"""
+
+
+def check_parts(nvrtc):
+    """A launch has rows of several partitions where a batch has: the same bytes, rejects and counts."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        env = make_job_of(folder, PARTS, nvrtc)
+
+        def job(*options, **settings):
+            (folder / "log").write_text("")
+            done = run(folder / "job", f"--output={name}/out.jsonl", f"--rejects={name}/bad.jsonl", "--overwrite", "--reject-limit=100%",
+                       "--stats=json", "--progress=none", *options, env={**env, **settings})
+            if done.returncode:
+                raise Wrong(f"parts {options} {settings}: exit {done.returncode}: {done.stderr[:2000]}")
+            figures = json.loads([line for line in done.stderr.splitlines() if line.startswith("{")][-1])
+            launches = [int(n) for n in re.findall(r"launch .* of (\d+) rows", (folder / "log").read_text())]
+            return [(folder / file).read_bytes() for file in ("out.jsonl", "bad.jsonl")], figures["steps"], launches
+
+        wanted = job("--device=cpu", "--threads=1")
+        for options, settings in ((("--threads=1",), {}), (("--threads=3",), {}), (("--threads=2", "--workers=2"), {}), (("--gpu-memory=64KiB",), {}),
+                                  (("--threads=2",), {"FAKE_CUDA_FAIL": "5", "FAKE_CUDA_ONCE": f"{name}/once"}),
+                                  (("--device=auto",), {"FAKE_CUDA_FAIL": "3"}), (("--threads=2", "--memory=96MiB"), {"SBC_TEST_SPILL": "1"})):
+            left = job(*(() if "--device=auto" in options else ("--device=gpu",)), *options, **settings)
+            if left[:2] != wanted[:2] or not left[2]:
+                raise Wrong(f"parts {options} {settings}: other bytes or counts, launches {left[2][:20]}")
+            if not settings and "--workers=2" not in options and (max(left[2]) <= 7 or max(left[2]) > 300):
+                raise Wrong(f"parts {options}: launches {left[2][:20]}")
+
+
+def check_batches(nvrtc):
+    """A batch whose rows take longer than a launch begins with those that are there; others wait for more."""
+    check_parts(nvrtc)
+    for rows, said, good in (("1000000", "the rows that are there, up to a batch", lambda first: first == 10),
+                             ("1000", "a batch, for which fewer rows wait", lambda first: first > 10)):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            env = make_job_of(folder, SLOW.replace("ROWS", rows), nvrtc) | {"FAKE_CUDA_KERNEL_US": "50000"}
+            explained = run(SBC, folder / "program.sbd", "--explain").stdout
+            done = run(folder / "job", f"--output={name}/out.jsonl", "--threads=2", "--resource=gpus=1", "--device=gpu", "--progress=none", env=env)
+            launches = [int(n) for n in re.findall(r"launch .* of (\d+) rows", (folder / "log").read_text())]
+            if done.returncode or said not in explained or sum(launches) != 200 or not good(launches[0]):
+                raise Wrong(f"batches of {rows}: exit {done.returncode}, launches {launches}: {done.stderr[:2000]}\n{explained[:3000]}")
+
+
 def check_shares(nvrtc):
     """Kernels and copies that take known times show in all figures."""
     with tempfile.TemporaryDirectory() as name:

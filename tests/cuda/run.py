@@ -24,7 +24,7 @@ import tempfile
 
 from columns import check_columns
 from held import check_barriers, check_counts, check_full, check_host, check_kept, check_nvrtc, check_shuffles
-from jobs import check_examples, check_job, check_joined, check_kept as check_kept_job, check_placed, check_shares, check_slots, check_wide
+from jobs import check_batches, check_examples, check_job, check_joined, check_kept as check_kept_job, check_placed, check_shares, check_slots, check_wide
 from limits import check_limits
 from lives import check_chaos, check_lost_groups, check_workers
 from products import check_products
@@ -56,7 +56,7 @@ def main():
     passed = failed = skipped = 0
     alone = {"division": check_division}
     if nvrtc:
-        alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc), "slots": lambda: check_slots(nvrtc),
+        alone |= {"wide": lambda: check_wide(nvrtc), "shares": lambda: check_shares(nvrtc), "slots": lambda: check_slots(nvrtc), "batches": lambda: check_batches(nvrtc),
                   "workers": lambda: check_workers(nvrtc), "placed": lambda: check_placed(nvrtc),
                   "keeping": lambda: check_kept_job(nvrtc), "joining": lambda: check_joined(nvrtc),
                   "examples": lambda: check_examples(nvrtc), "starts": lambda: check_starts(nvrtc), "columns": lambda: check_columns(nvrtc),

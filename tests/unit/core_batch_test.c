@@ -10,6 +10,7 @@ enum : int64_t { SECOND = 1000000000, FIRST_WAIT = SECOND / 10 };
 static Schedule *schedule;
 static Actions said;
 static int64_t now;
+static bool eager;  // Of the next plan.
 
 // A source, whose end nobody knows, before a stage that takes 100 rows together on one slot of its
 // own.
@@ -24,7 +25,8 @@ static void begin(void) {
                                       .unit_bytes = 1 << 20, .outputs = {{0}}, .output_count = 1};
     plan.stages[TOGETHER] = (CoreStage){.name = "together", .kind = STAGE_MAP, .batch = BATCH,
                                         .demand = {0, WHOLE}, .cut = 1 << 20, .inputs = {{0}},
-                                        .input_count = 1, .outputs = {{1}}, .output_count = 1};
+                                        .input_count = 1, .outputs = {{1}}, .output_count = 1,
+                                        .eager = eager};
     plan.stages[SINK] = (CoreStage){.name = "sink", .kind = STAGE_SINK, .inputs = {{1}},
                                     .input_count = 1};
     for (int s = 0; s < 3; s++)
@@ -88,6 +90,22 @@ static void less_waits_while_rows_come(void) {
     CHECK(find(ACTION_LAUNCH, TOGETHER));
 }
 
+static void an_eager_stage_takes_what_is_there(void) {
+    eager = true;
+    TaskId source = start();
+    eager = false;
+    hand(source, 30, false);
+    const Action *launch = find(ACTION_LAUNCH, TOGETHER);
+    CHECK(launch);
+    TaskId first = launch ? launch->task : (TaskId){0};
+    for (int i = 0; i < 3; i++) hand(source, 30, false);  // While the slot is at work.
+    CHECK(!find(ACTION_LAUNCH, TOGETHER));
+    tell((Event){.kind = EVENT_OUTPUT, .task = first, .rows = 30, .output_rows = {30},
+                 .bytes = 1000, .data = 1, .last = true});
+    CHECK(find(ACTION_LAUNCH, TOGETHER));
+    CHECK(count(ACTION_ADD) == 2);
+}
+
 static void the_rest_does_not_wait(void) {
     TaskId source = start();
     tell((Event){.kind = EVENT_UNITS, .stage = {SOURCE}, .count = 1});
@@ -145,6 +163,7 @@ int main(int argc, char **argv) {
     static const UnitTest tests[] = {
         {"a_full_batch_begins", a_full_batch_begins},
         {"less_waits_while_rows_come", less_waits_while_rows_come},
+        {"an_eager_stage_takes_what_is_there", an_eager_stage_takes_what_is_there},
         {"the_rest_does_not_wait", the_rest_does_not_wait},
         {"a_launch_takes_what_saves_a_batch", a_launch_takes_what_saves_a_batch},
         {"a_launch_takes_no_more", a_launch_takes_no_more},
