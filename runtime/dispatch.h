@@ -12,8 +12,8 @@
 //                                                        LAUNCH, FREE, FINISH, CLOSE, ...
 //
 // Circle: again, attempt, batch, corrupt, dispatch, far, far_breaker, far_rows, far_tables, fleet,
-// joins, live, manage, memory, need, poison, sink, spool, task, workers, zip: events are answered
-// by work, which ends in events.
+// joins, live, manage, memory, need, poison, sink, spool, task, workers, zip: work answers
+// events, and ends in them.
 //
 // The way of a partition. One at a time has it; who that is changes under the lock only.
 //

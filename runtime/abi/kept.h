@@ -8,9 +8,9 @@
 
 // Begins every row that is kept in memory; the columns follow at offsets that the plan fixed.
 typedef struct SbEntry {
-    uint64_t hash;   // The hash of the key; of a window of which few rows are wanted that of its
-                     // partition; of a row that passes an edge its origin (SbTask); of a row of
-                     // `files` the bytes of the file; else 0.
+    uint64_t hash;   // The hash of the key. Of a window of which few rows are wanted it is that of
+                     // its partition, of a row that passes an edge its origin (SbTask). Of a row of
+                     // `files` it is the bytes of the file; else 0.
     uint64_t order;  // Order key of the row (of a group: its first row). A step may be several
                      // stages: edges between them pass on the key of the first edge.
 } SbEntry;
