@@ -169,7 +169,11 @@ static bool take_session(WindowCall *of) {
         return blame_call(of, of->call->args[0].value->span,
                           "takes a time or a whole number that is never null",
                           "say what null means: ... ?? ..., or leave such rows out with where");
-    of->fn.n = distance(of, of->call->args[1].value, of->value);
+    const AstExpr *gap = of->call->args[1].value;
+    if (is_months(gap))
+        return blame_call(of, gap->span, "takes a gap of a fixed length, which months have not",
+                          "write days, as 31d; for sessions by month, window by truncate(t, 1mo)");
+    of->fn.n = distance(of, gap, of->value);
     of->fn.type = kind_type(of->checker, TYPE_I64);
     return of->fn.n >= 0;
 }
