@@ -166,11 +166,12 @@ Value windowless_aggregate(Checker *checker, const AstExpr *call) {
                         "'%.*s' is no function of windows", TEXT_ARG(call->name.text));
     report_label(checker, diag, call->span, "windows have count, sum, mean, min and max");
     if (call->frame)
-        report_fix(checker, diag, "of the rows of a frame take one of these five; of all rows of a "
-                                  "key `group by` and `join` do it");
+        report_fix(checker, diag, "of the rows of a frame take one of these five; of all rows of "
+                                  "a key `group by` and `join` do it");
     else
-        report_fix(checker, diag, "write `| group by K { x = %.*s(...) }` in a flow of its own, and "
-                                  "`| join` that flow on K", TEXT_ARG(call->name.text));
+        report_fix(checker, diag,
+                   "write `| group by K { x = %.*s(...) }` in a flow of its own, and `| join` that "
+                   "flow on K", TEXT_ARG(call->name.text));
     return error_value(checker);
 }
 
