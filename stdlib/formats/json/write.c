@@ -19,8 +19,8 @@ static int64_t end_at(SbStr rows, int64_t begin) {
 }
 
 static int64_t row_end(const SbSink *, SbStr rows, int64_t from) {
-    int64_t begin = from > FRONT ? from - FRONT : 0;
-    return end_at(rows, begin);
+    // A line end right at `from` is that of a row which ends before it, at its comma.
+    return end_at(rows, from > FRONT ? from + 1 - FRONT : 0);
 }
 
 static int64_t rows_within(const SbSink *, SbStr rows, int64_t room) {
