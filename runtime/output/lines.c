@@ -23,7 +23,7 @@ int64_t lines_rows_within(const SbSink *what, SbStr rows, int64_t room) {
         return last ? last + 1 - rows.ptr : 0;
     }
     int64_t end = 0, next;
-    while ((next = row_end(what->quote, (SbStr){rows.ptr, room}, end, end + 1)) < room) end = next;
+    while ((next = row_end(what->quote, rows, end, end + 1)) <= room) end = next;
     return end;
 }
 

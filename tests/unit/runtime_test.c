@@ -2,6 +2,7 @@
 // columns name and number, rejects rows whose number is none, and writes the two as CSV.
 #define _GNU_SOURCE
 #include "runtime/abi.h"
+#include "runtime/format.h"
 #include "stdlib/csv/csv.h"
 #include "stdlib/number/number.h"
 #include "tests/unit/unit.h"
@@ -190,7 +191,7 @@ static int32_t setup_limit(SbSetup *s) {
 }
 
 extern const SbReader sb_reader_csv;
-extern const SbWriter sb_writer_csv;
+extern const SbWriter sb_writer_csv, sb_writer_json, sb_writer_jsonl;
 static const SbSource sources[] = {{.label = STR("read csv(input)"),
                                     .reader = &sb_reader_csv,
                                     .step = STEP_READ,
@@ -525,6 +526,31 @@ static void parts_fill_a_folder(void) {
     leave();
 }
 
+// Ends of rows: `ends`, and the end of the text.
+static void check_writer(const SbWriter *writer, SbStr rows, const int64_t *ends, int count) {
+    const SbSink what = {.writer = writer, .quote = '"'};
+    for (int64_t from = 1; from <= rows.len; from++) {
+        int i = 0;
+        while (ends[i] < from) i++;
+        CHECK(writer->row_end(&what, rows, from) == ends[i]);
+    }
+    for (int64_t room = 1; room <= rows.len; room++) {
+        int64_t within = 0;
+        for (int i = 0; i < count && ends[i] <= room; i++) within = ends[i];
+        CHECK(writer->rows_within(&what, rows, room) == within);
+    }
+    for (int i = 0; i < count; i++) CHECK(writer->rows_end(&what, rows, i + 1) == ends[i]);
+}
+
+static void writers_know_where_rows_end(void) {
+    check_writer(&sb_writer_csv, (SbStr)STR("1,2\n\"a\nb\",3\n4,\n"), (int64_t[]){4, 12, 15}, 3);
+    check_writer(&sb_writer_jsonl, (SbStr)STR("{}\n{\"a\":1}\n"), (int64_t[]){3, 11}, 2);
+    check_writer(&sb_writer_json, (SbStr)STR(",\n{}" ",\n{\"a\":\",\"}" ",\n{}"),
+                 (int64_t[]){4, 15, 19}, 3);
+    // The first row of a file has lost its comma.
+    check_writer(&sb_writer_json, (SbStr)STR("\n{\"a\":1}" ",\n{}"), (int64_t[]){8, 12}, 2);
+}
+
 static void usage_is_checked(void) {
     enter();
     spill("in.csv", "name,number\na,1\n");
@@ -555,6 +581,7 @@ static const UnitTest tests[] = {
     {"tasks_yield_and_go_on", tasks_yield_and_go_on},
     {"a_fault_is_the_same_everywhere", a_fault_is_the_same_everywhere},
     {"parts_fill_a_folder", parts_fill_a_folder},
+    {"writers_know_where_rows_end", writers_know_where_rows_end},
     {"usage_is_checked", usage_is_checked},
 };
 
